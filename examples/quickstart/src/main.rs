@@ -1,0 +1,2 @@
+//! examples/quickstart
+fn main() {}
