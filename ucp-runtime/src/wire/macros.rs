@@ -30,6 +30,13 @@ macro_rules! impl_object {
 #[doc(hidden)]
 macro_rules! impl_vocabulary {
     ($($type:ident),* $(,)?) => {$(
+        impl $type {
+            /// The string on the wire.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                $crate::wire::Vocabulary::as_str(self)
+            }
+        }
         impl $crate::wire::Read for $type {
             fn read(value: $crate::wire::Value, reader: &mut $crate::wire::Reader) -> ::std::result::Result<Self, $crate::wire::DecodeError> {
                 $crate::wire::read_vocabulary(value, reader)

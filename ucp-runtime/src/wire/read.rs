@@ -27,6 +27,8 @@ pub trait Read: Sized {
 pub trait Object: Sized {
     /// The Rust name of the type.
     const NAME: &'static str;
+    /// The names of the declared members, in the contract's order.
+    const MEMBERS: &'static [&'static str];
     /// Members that [`Debug`](std::fmt::Debug) never shows. `["*"]` hides all but `type`.
     const SECRETS: &'static [&'static str] = &[];
 
