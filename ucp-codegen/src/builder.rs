@@ -25,7 +25,10 @@ pub struct Output {
 /// Everything that is wrong with the contract and the options.
 pub fn expand(options: &Options, base: &Path) -> Result<Output, Diagnostics> {
     let generated = generate::generate(options, base)?;
-    Ok(Output { tokens: render::render(&generated.model, &options.derive, options.module.as_deref()), files: generated.paths })
+    Ok(Output {
+        tokens: render::render(&generated.model, &options.derive, options.module.as_deref()),
+        files: generated.paths,
+    })
 }
 
 /// Why nothing was generated.
@@ -86,7 +89,10 @@ impl Builder {
 
     /// Starts from options.
     pub fn with_options(options: Options) -> Self {
-        Self { options, base: PathBuf::new() }
+        Self {
+            options,
+            base: PathBuf::new(),
+        }
     }
 
     /// Resolves relative paths against this folder.
@@ -103,32 +109,42 @@ impl Builder {
 
     /// Composes extensions: short names (`discount`), full names, or files.
     pub fn extensions<T: Into<String>>(mut self, extensions: impl IntoIterator<Item = T>) -> Self {
-        self.options.extensions.extend(extensions.into_iter().map(Into::into));
+        self.options
+            .extensions
+            .extend(extensions.into_iter().map(Into::into));
         self
     }
 
     /// Generates only these operations, by `operationId` or by the first step of their path.
     pub fn operations<T: Into<String>>(mut self, operations: impl IntoIterator<Item = T>) -> Self {
-        self.options.operations.extend(operations.into_iter().map(Into::into));
+        self.options
+            .operations
+            .extend(operations.into_iter().map(Into::into));
         self
     }
 
     /// Manages more headers than [`MANAGED`](crate::MANAGED).
     pub fn managed<T: Into<String>>(mut self, headers: impl IntoIterator<Item = T>) -> Self {
-        self.options.managed.extend(headers.into_iter().map(Into::into));
+        self.options
+            .managed
+            .extend(headers.into_iter().map(Into::into));
         self
     }
 
     /// Makes managed headers inputs of the operations that declare them.
     pub fn expose<T: Into<String>>(mut self, headers: impl IntoIterator<Item = T>) -> Self {
-        self.options.expose.extend(headers.into_iter().map(Into::into));
+        self.options
+            .expose
+            .extend(headers.into_iter().map(Into::into));
         self
     }
 
     /// Derives more for every generated type, by path. `Eq` and `Hash` are left out where a float
     /// forbids them.
     pub fn derive<T: Into<String>>(mut self, derives: impl IntoIterator<Item = T>) -> Self {
-        self.options.derive.extend(derives.into_iter().map(Into::into));
+        self.options
+            .derive
+            .extend(derives.into_iter().map(Into::into));
         self
     }
 
@@ -169,12 +185,21 @@ impl Builder {
         for file in &output.files {
             println!("cargo:rerun-if-changed={}", file.display());
         }
-        #[expect(clippy::disallowed_methods, reason = "Cargo tells build scripts by the environment")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "Cargo tells build scripts by the environment"
+        )]
         let folder = std::env::var_os("OUT_DIR").ok_or(Error::NoOutDir)?;
-        write(&Path::new(&folder).join(name), &prettyplease::unparse(&syn::parse2(output.tokens)?))
+        write(
+            &Path::new(&folder).join(name),
+            &prettyplease::unparse(&syn::parse2(output.tokens)?),
+        )
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+    std::fs::write(path, text).map_err(|source| Error::Write {
+        path: path.to_owned(),
+        source,
+    })
 }

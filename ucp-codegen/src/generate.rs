@@ -30,9 +30,17 @@ fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option
     let (files, entry, release) = locate(options, base, diagnostics)?;
     let mut source = Source::new(files);
     let entry = source.load_entry(&entry, diagnostics)?;
-    let Contract { title, operations, webhooks } = contract::read(&mut source, entry, diagnostics);
+    let Contract {
+        title,
+        operations,
+        webhooks,
+    } = contract::read(&mut source, entry, diagnostics);
     let operations = select(options, operations, diagnostics);
-    let managed: Vec<String> = options::MANAGED.iter().map(ToString::to_string).chain(options.managed.iter().cloned()).collect();
+    let managed: Vec<String> = options::MANAGED
+        .iter()
+        .map(ToString::to_string)
+        .chain(options.managed.iter().cloned())
+        .collect();
     check_expose(options, &operations, &managed, diagnostics);
 
     let extensions = extensions(options, &mut source, &operations, diagnostics);
@@ -41,7 +49,10 @@ fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option
     let compositions = compose(&mut reader, &bases, &extensions);
     reader.set_compositions(compositions);
 
-    let error = operations.iter().filter_map(Operation::success).find_map(|place| error_branch(&mut reader, place));
+    let error = operations
+        .iter()
+        .filter_map(Operation::success)
+        .find_map(|place| error_branch(&mut reader, place));
     let failure = match &error {
         Some(place) => reader.type_of(std::slice::from_ref(place), &View::Response),
         None => Type::Any,
@@ -50,17 +61,34 @@ fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option
         .iter()
         .map(|operation| {
             let view = View::Request(operation.verb().into());
-            let request = operation.body.as_ref().map(|place| reader.type_of(std::slice::from_ref(place), &view));
+            let request = operation
+                .body
+                .as_ref()
+                .map(|place| reader.type_of(std::slice::from_ref(place), &view));
             let success = operation.success().map_or(Type::Any, |place| {
                 let branches = reader.branches(place);
-                let good: Vec<Place> = branches.iter().filter(|branch| !reader.is_error(branch)).cloned().collect();
+                let good: Vec<Place> = branches
+                    .iter()
+                    .filter(|branch| !reader.is_error(branch))
+                    .cloned()
+                    .collect();
                 match good.as_slice() {
                     [one] => reader.type_of(std::slice::from_ref(one), &View::Response),
                     _ => reader.type_of(std::slice::from_ref(place), &View::Response),
                 }
             });
-            let service = operation.success().or(operation.body.as_ref()).map(|place| service_of(&mut reader, place)).unwrap_or_default();
-            model::Bodies { operation, request, success, failure: failure.clone(), service }
+            let service = operation
+                .success()
+                .or(operation.body.as_ref())
+                .map(|place| service_of(&mut reader, place))
+                .unwrap_or_default();
+            model::Bodies {
+                operation,
+                request,
+                success,
+                failure: failure.clone(),
+                service,
+            }
         })
         .collect();
     let events: Vec<(&Operation, Type)> = webhooks
@@ -68,7 +96,10 @@ fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option
         .filter(|_| options.operations.is_empty())
         .filter_map(|webhook| {
             let place = webhook.body.as_ref()?;
-            Some((webhook, reader.type_of(std::slice::from_ref(place), &View::Response)))
+            Some((
+                webhook,
+                reader.type_of(std::slice::from_ref(place), &View::Response),
+            ))
         })
         .collect();
     let graph = reader.finish();
@@ -80,19 +111,48 @@ fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option
         .collect();
     capabilities.sort();
     capabilities.dedup();
-    let headers = model::Headers { managed: &managed, expose: &options.expose };
-    let model = model::build(&model::Contract { release: &release, title: &title, capabilities }, &source, &graph, &bodies, &events, &headers);
-    Some(Generated { model, paths: source.paths() })
+    let headers = model::Headers {
+        managed: &managed,
+        expose: &options.expose,
+    };
+    let model = model::build(
+        &model::Contract {
+            release: &release,
+            title: &title,
+            capabilities,
+        },
+        &source,
+        &graph,
+        &bodies,
+        &events,
+        &headers,
+    );
+    Some(Generated {
+        model,
+        paths: source.paths(),
+    })
 }
 
 /// Where the files are, which one to start from, and which release it is.
-fn locate(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option<(Files, String, String)> {
+fn locate(
+    options: &Options,
+    base: &Path,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Files, String, String)> {
     match &options.contract {
         options::Contract::Release(version) => {
             let Some(release) = ucp_specs::release(version) else {
-                let known: Vec<&str> = ucp_specs::RELEASES.iter().map(|release| release.version).collect();
+                let known: Vec<&str> = ucp_specs::RELEASES
+                    .iter()
+                    .map(|release| release.version)
+                    .collect();
                 let message = format!("release `{version}` is not shipped with these crates");
-                diagnostics.option(Code::Unknown, Argument::Contract, message, Some(format!("shipped are {}", known.join(", "))));
+                diagnostics.option(
+                    Code::Unknown,
+                    Argument::Contract,
+                    message,
+                    Some(format!("shipped are {}", known.join(", "))),
+                );
                 return None;
             };
             let entry = match options.document.as_str() {
@@ -100,7 +160,12 @@ fn locate(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Opti
                 "tokenization" => release.tokenization,
                 other => {
                     let message = format!("`{other}` is not a document of a release");
-                    diagnostics.option(Code::Option, Argument::Contract, message, Some("`rest` or `tokenization`".to_owned()));
+                    diagnostics.option(
+                        Code::Option,
+                        Argument::Contract,
+                        message,
+                        Some("`rest` or `tokenization`".to_owned()),
+                    );
                     return None;
                 }
             };
@@ -110,7 +175,10 @@ fn locate(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Opti
         options::Contract::File(path) => {
             let entry = path.to_string_lossy().replace('\\', "/");
             let full = base.join(path);
-            let folder = full.ancestors().filter_map(|folder| folder.file_name()?.to_str()).find(|name| is_date(name));
+            let folder = full
+                .ancestors()
+                .filter_map(|folder| folder.file_name()?.to_str())
+                .find(|name| is_date(name));
             let Some(release) = options.version.clone().or(folder.map(ToOwned::to_owned)) else {
                 diagnostics.option(
                     Code::Option,
@@ -127,31 +195,74 @@ fn locate(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Opti
 
 /// Whether a text is a date as releases are named: `2026-04-08`.
 fn is_date(text: &str) -> bool {
-    text.len() == 10 && text.bytes().enumerate().all(|(index, byte)| if index == 4 || index == 7 { byte == b'-' } else { byte.is_ascii_digit() })
+    text.len() == 10
+        && text.bytes().enumerate().all(|(index, byte)| {
+            if index == 4 || index == 7 {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        })
 }
 
 /// The operations that the options ask for: by `operationId`, or by the first step of their path.
-fn select(options: &Options, operations: Vec<Operation>, diagnostics: &mut Diagnostics) -> Vec<Operation> {
+fn select(
+    options: &Options,
+    operations: Vec<Operation>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Operation> {
     if options.operations.is_empty() {
         return operations;
     }
     let matches = |operation: &Operation, word: &str| {
-        let group = operation.path.trim_start_matches('/').split('/').next().unwrap_or_default();
-        operation.id == word || group.strip_prefix(word).is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('-'))
+        let group = operation
+            .path
+            .trim_start_matches('/')
+            .split('/')
+            .next()
+            .unwrap_or_default();
+        operation.id == word
+            || group
+                .strip_prefix(word)
+                .is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('-'))
     };
     for (index, word) in options.operations.iter().enumerate() {
         if !operations.iter().any(|operation| matches(operation, word)) {
-            let known: Vec<&str> = operations.iter().map(|operation| operation.id.as_str()).collect();
+            let known: Vec<&str> = operations
+                .iter()
+                .map(|operation| operation.id.as_str())
+                .collect();
             let message = format!("the contract has no operation `{word}`");
-            diagnostics.option(Code::Unknown, Argument::Operation(index), message, Some(format!("it has {}", known.join(", "))));
+            diagnostics.option(
+                Code::Unknown,
+                Argument::Operation(index),
+                message,
+                Some(format!("it has {}", known.join(", "))),
+            );
         }
     }
-    operations.into_iter().filter(|operation| options.operations.iter().any(|word| matches(operation, word))).collect()
+    operations
+        .into_iter()
+        .filter(|operation| {
+            options
+                .operations
+                .iter()
+                .any(|word| matches(operation, word))
+        })
+        .collect()
 }
 
-fn check_expose(options: &Options, operations: &[Operation], managed: &[String], diagnostics: &mut Diagnostics) {
+fn check_expose(
+    options: &Options,
+    operations: &[Operation],
+    managed: &[String],
+    diagnostics: &mut Diagnostics,
+) {
     for (index, name) in options.expose.iter().enumerate() {
-        let declared = operations.iter().flat_map(|operation| &operation.parameters).any(|parameter| parameter.name.eq_ignore_ascii_case(name));
+        let declared = operations
+            .iter()
+            .flat_map(|operation| &operation.parameters)
+            .any(|parameter| parameter.name.eq_ignore_ascii_case(name));
         let hint = if managed.iter().any(|other| other.eq_ignore_ascii_case(name)) {
             "it is managed, but no operation of this contract declares it"
         } else {
@@ -159,24 +270,42 @@ fn check_expose(options: &Options, operations: &[Operation], managed: &[String],
         };
         if !declared {
             let message = format!("no operation declares a header `{name}`");
-            diagnostics.option(Code::Unknown, Argument::Expose(index), message, Some(hint.to_owned()));
+            diagnostics.option(
+                Code::Unknown,
+                Argument::Expose(index),
+                message,
+                Some(hint.to_owned()),
+            );
         }
     }
 }
 
 /// The files of the extensions that the options name.
-fn extensions(options: &Options, source: &mut Source, operations: &[Operation], diagnostics: &mut Diagnostics) -> Vec<FileId> {
+fn extensions(
+    options: &Options,
+    source: &mut Source,
+    operations: &[Operation],
+    diagnostics: &mut Diagnostics,
+) -> Vec<FileId> {
     // Extensions lie beside the schemas that the operations refer to.
-    for place in operations.iter().flat_map(|operation| operation.body.iter().chain(operation.success())) {
+    for place in operations
+        .iter()
+        .flat_map(|operation| operation.body.iter().chain(operation.success()))
+    {
         source.load_all(place, diagnostics);
     }
     let mut found: Vec<FileId> = Vec::new();
     for (index, word) in options.extensions.iter().enumerate() {
         let argument = Argument::Extension(index);
-        let files = if word.contains('/') || word.ends_with(".json") || word.ends_with(".yaml") || word.ends_with(".yml") {
+        let files = if word.contains('/')
+            || word.ends_with(".json")
+            || word.ends_with(".yaml")
+            || word.ends_with(".yml")
+        {
             Vec::from_iter(source.load_option(word, argument, diagnostics))
         } else {
-            let files = source.find_named(argument, diagnostics, |name| names_extension(name, word));
+            let files =
+                source.find_named(argument, diagnostics, |name| names_extension(name, word));
             if files.is_empty() {
                 let message = format!("no extension is called `{word}`");
                 let hint = "name one by its last label (`discount`), in full (`dev.ucp.shopping.discount`), or by its file";
@@ -184,7 +313,12 @@ fn extensions(options: &Options, source: &mut Source, operations: &[Operation], 
             }
             files
         };
-        found.extend(files.into_iter().filter(|file| !found.contains(file)).collect::<Vec<_>>());
+        found.extend(
+            files
+                .into_iter()
+                .filter(|file| !found.contains(file))
+                .collect::<Vec<_>>(),
+        );
     }
     found
 }
@@ -197,11 +331,18 @@ fn names_extension(name: &str, word: &str) -> bool {
 }
 
 /// The schemas of bodies that extensions may compose onto: those of documents with a `name`.
-fn bases<'c>(reader: &mut Reader<'_>, operations: impl Iterator<Item = &'c Operation>) -> Vec<Place> {
+fn bases<'c>(
+    reader: &mut Reader<'_>,
+    operations: impl Iterator<Item = &'c Operation>,
+) -> Vec<Place> {
     let mut bases: Vec<Place> = Vec::new();
     for place in operations.flat_map(|operation| operation.body.iter().chain(operation.success())) {
         for branch in reader.branches(place) {
-            let named = reader.source.value(&Place::root(branch.file)).and_then(source::name_of).is_some();
+            let named = reader
+                .source
+                .value(&Place::root(branch.file))
+                .and_then(source::name_of)
+                .is_some();
             if named && !bases.contains(&branch) {
                 bases.push(branch);
             }
@@ -217,7 +358,13 @@ fn compose(reader: &mut Reader<'_>, bases: &[Place], extensions: &[FileId]) -> V
     files.dedup();
     let mut compositions = Vec::new();
     for base in bases {
-        let Some(name) = reader.source.value(&Place::root(base.file)).and_then(source::name_of) else { continue };
+        let Some(name) = reader
+            .source
+            .value(&Place::root(base.file))
+            .and_then(source::name_of)
+        else {
+            continue;
+        };
         let mut overlays = Vec::new();
         for file in files.iter().filter(|file| **file != base.file) {
             let definitions = Place::root(*file).child("$defs");
@@ -233,26 +380,43 @@ fn compose(reader: &mut Reader<'_>, bases: &[Place], extensions: &[FileId]) -> V
                     .source
                     .value(&overlay)
                     .and_then(Value::as_object)
-                    .is_some_and(|schema| ["$ref", "allOf", "properties"].iter().any(|keyword| schema.contains_key(*keyword)));
+                    .is_some_and(|schema| {
+                        ["$ref", "allOf", "properties"]
+                            .iter()
+                            .any(|keyword| schema.contains_key(*keyword))
+                    });
                 if is_schema && !overlays.contains(&overlay) {
                     overlays.push(overlay);
                 }
             }
         }
         if !overlays.is_empty() {
-            compositions.push(Composition { base: base.clone(), overlays });
+            compositions.push(Composition {
+                base: base.clone(),
+                overlays,
+            });
         }
     }
     compositions
 }
 
 fn error_branch(reader: &mut Reader<'_>, place: &Place) -> Option<Place> {
-    reader.branches(place).into_iter().find(|branch| reader.is_error(branch))
+    reader
+        .branches(place)
+        .into_iter()
+        .find(|branch| reader.is_error(branch))
 }
 
 /// The service that an operation belongs to: the first three labels of its capability's name.
 fn service_of(reader: &mut Reader<'_>, place: &Place) -> String {
     let branch = reader.branches(place).into_iter().next();
-    let name = branch.and_then(|branch| reader.source.value(&Place::root(branch.file)).and_then(source::name_of)).unwrap_or_default();
+    let name = branch
+        .and_then(|branch| {
+            reader
+                .source
+                .value(&Place::root(branch.file))
+                .and_then(source::name_of)
+        })
+        .unwrap_or_default();
     name.split('.').take(3).collect::<Vec<_>>().join(".")
 }

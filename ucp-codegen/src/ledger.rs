@@ -26,8 +26,14 @@ pub(crate) const SCHEMA: Table = &[
     ("$schema", IDENTITY),
     ("$id", IDENTITY),
     ("$anchor", Refused("references go by JSON pointer")),
-    ("$dynamicRef", Refused("types cannot depend on the path that reached them")),
-    ("$dynamicAnchor", Refused("types cannot depend on the path that reached them")),
+    (
+        "$dynamicRef",
+        Refused("types cannot depend on the path that reached them"),
+    ),
+    (
+        "$dynamicAnchor",
+        Refused("types cannot depend on the path that reached them"),
+    ),
     ("$vocabulary", IDENTITY),
     ("$comment", PROSE),
     ("$ref", Used),
@@ -68,24 +74,51 @@ pub(crate) const SCHEMA: Table = &[
     ("maxProperties", Documented),
     ("propertyNames", Ignored("keys stay strings")),
     ("contains", Ignored("a rule about values, not about types")),
-    ("minContains", Ignored("a rule about values, not about types")),
-    ("maxContains", Ignored("a rule about values, not about types")),
+    (
+        "minContains",
+        Ignored("a rule about values, not about types"),
+    ),
+    (
+        "maxContains",
+        Ignored("a rule about values, not about types"),
+    ),
     ("not", Ignored("a rule about values, not about types")),
-    ("dependentRequired", Ignored("a rule about values, not about types")),
+    (
+        "dependentRequired",
+        Ignored("a rule about values, not about types"),
+    ),
     ("contentMediaType", PROSE),
     ("contentEncoding", PROSE),
     ("dependentSchemas", Refused("use `if` and `then`")),
-    ("patternProperties", Refused("use `additionalProperties` with `propertyNames`")),
+    (
+        "patternProperties",
+        Refused("use `additionalProperties` with `propertyNames`"),
+    ),
     ("prefixItems", Refused("no tuple occurs in a UCP payload")),
-    ("unevaluatedProperties", Refused("use `additionalProperties`")),
+    (
+        "unevaluatedProperties",
+        Refused("use `additionalProperties`"),
+    ),
     ("unevaluatedItems", Refused("use `items`")),
-    ("discriminator", Refused("unions are decided by `const` members")),
-    ("nullable", Refused("OpenAPI 3.0; in 2020-12 `type` lists `null`")),
+    (
+        "discriminator",
+        Refused("unions are decided by `const` members"),
+    ),
+    (
+        "nullable",
+        Refused("OpenAPI 3.0; in 2020-12 `type` lists `null`"),
+    ),
     ("ucp_request", Used),
     ("ucp_response", Used),
-    ("ucp_shared_request", Ignored("types are shared wherever their views agree")),
+    (
+        "ucp_shared_request",
+        Ignored("types are shared wherever their views agree"),
+    ),
     ("name", Used),
-    ("version", Ignored("the release comes from the caller or the folder")),
+    (
+        "version",
+        Ignored("the release comes from the caller or the folder"),
+    ),
     ("requires", Ignored("a rule of negotiation")),
     ("embedded", Ignored("the embedded protocol is not REST")),
 ];
@@ -100,7 +133,10 @@ pub(crate) const DOCUMENT: Table = &[
     ("tags", PROSE),
     ("externalDocs", PROSE),
     ("jsonSchemaDialect", IDENTITY),
-    ("security", Ignored("credentials come from the application, per merchant")),
+    (
+        "security",
+        Ignored("credentials come from the application, per merchant"),
+    ),
 ];
 
 pub(crate) const PATH_ITEM: Table = &[
@@ -130,7 +166,10 @@ pub(crate) const OPERATION: Table = &[
     ("tags", PROSE),
     ("externalDocs", PROSE),
     ("servers", HTTP),
-    ("security", Ignored("credentials come from the application, per merchant")),
+    (
+        "security",
+        Ignored("credentials come from the application, per merchant"),
+    ),
     ("callbacks", Refused("use `webhooks`")),
 ];
 
@@ -150,13 +189,25 @@ pub(crate) const PARAMETER: Table = &[
     ("content", Refused("only parameters with a schema occur")),
 ];
 
-pub(crate) const REQUEST_BODY: Table = &[("required", Used), ("content", Used), ("description", Documented)];
+pub(crate) const REQUEST_BODY: Table = &[
+    ("required", Used),
+    ("content", Used),
+    ("description", Documented),
+];
 
-pub(crate) const RESPONSE: Table =
-    &[("description", Documented), ("headers", Used), ("content", Used), ("links", Refused("calls are chosen by the application"))];
+pub(crate) const RESPONSE: Table = &[
+    ("description", Documented),
+    ("headers", Used),
+    ("content", Used),
+    ("links", Refused("calls are chosen by the application")),
+];
 
-pub(crate) const MEDIA_TYPE: Table =
-    &[("schema", Used), ("example", PROSE), ("examples", PROSE), ("encoding", Refused("only JSON bodies occur"))];
+pub(crate) const MEDIA_TYPE: Table = &[
+    ("schema", Used),
+    ("example", PROSE),
+    ("examples", PROSE),
+    ("encoding", Refused("only JSON bodies occur")),
+];
 
 /// What becomes of a keyword, or `None` when the ledger does not know it. Names beginning with `x-`
 /// are somebody's own.
@@ -164,7 +215,10 @@ pub(crate) fn lookup(table: Table, keyword: &str) -> Option<Use> {
     if keyword.starts_with("x-") {
         return Some(PROSE);
     }
-    table.iter().find(|(name, _)| *name == keyword).map(|(_, usage)| *usage)
+    table
+        .iter()
+        .find(|(name, _)| *name == keyword)
+        .map(|(_, usage)| *usage)
 }
 
 /// Reports every keyword of an object that the ledger refuses or does not know.
@@ -175,7 +229,11 @@ pub(crate) fn check<'k>(
 ) {
     for keyword in keywords {
         match lookup(table, keyword) {
-            Some(Refused(why)) => report(keyword, format!("`{keyword}` cannot be honoured"), Some(why.to_owned())),
+            Some(Refused(why)) => report(
+                keyword,
+                format!("`{keyword}` cannot be honoured"),
+                Some(why.to_owned()),
+            ),
             Some(_) => {}
             None => report(
                 keyword,

@@ -104,8 +104,13 @@ impl SpannedOptions {
     /// The diagnostic as a compile error at the part of the options that it is about.
     #[must_use]
     pub fn error(&self, diagnostic: &Diagnostic) -> syn::Error {
-        let exact = self.spans.iter().find(|(argument, _)| *argument == diagnostic.argument);
-        let span = exact.or(self.spans.first()).map_or_else(Span::call_site, |(_, span)| *span);
+        let exact = self
+            .spans
+            .iter()
+            .find(|(argument, _)| *argument == diagnostic.argument);
+        let span = exact
+            .or(self.spans.first())
+            .map_or_else(Span::call_site, |(_, span)| *span);
         syn::Error::new(span, diagnostic)
     }
 }
@@ -117,7 +122,11 @@ enum Word {
 
 impl Parse for Word {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        if input.peek(LitStr) { input.parse().map(Self::Text) } else { input.parse().map(Self::Name) }
+        if input.peek(LitStr) {
+            input.parse().map(Self::Text)
+        } else {
+            input.parse().map(Self::Name)
+        }
     }
 }
 
@@ -137,7 +146,8 @@ impl Word {
     }
 }
 
-const NAMES: &str = "release, contract, version, document, extensions, operations, managed, expose, derive, module";
+const NAMES: &str =
+    "release, contract, version, document, extensions, operations, managed, expose, derive, module";
 
 fn read(input: ParseStream<'_>) -> syn::Result<SpannedOptions> {
     let mut contract: Option<(Contract, Span)> = None;
@@ -148,16 +158,26 @@ fn read(input: ParseStream<'_>) -> syn::Result<SpannedOptions> {
         let name: Ident = input.parse()?;
         let option = name.to_string();
         if seen.contains(&option) {
-            return Err(syn::Error::new(name.span(), format!("`{option}` is given twice")));
+            return Err(syn::Error::new(
+                name.span(),
+                format!("`{option}` is given twice"),
+            ));
         }
         input.parse::<Token![:]>()?;
         match option.as_str() {
             "release" | "contract" => {
                 let value: LitStr = input.parse()?;
                 if contract.is_some() {
-                    return Err(syn::Error::new(name.span(), "give either `release` or `contract`, not both"));
+                    return Err(syn::Error::new(
+                        name.span(),
+                        "give either `release` or `contract`, not both",
+                    ));
                 }
-                let which = if option == "release" { Contract::Release(value.value()) } else { Contract::File(value.value().into()) };
+                let which = if option == "release" {
+                    Contract::Release(value.value())
+                } else {
+                    Contract::File(value.value().into())
+                };
                 contract = Some((which, value.span()));
             }
             "version" => options.version = Some(input.parse::<LitStr>()?.value()),
@@ -167,12 +187,21 @@ fn read(input: ParseStream<'_>) -> syn::Result<SpannedOptions> {
                 spans.push((Argument::Module, value.span()));
                 options.module = Some(value.to_string());
             }
-            "extensions" => options.extensions = words(input, &mut spans, Some(Argument::Extension))?,
-            "operations" => options.operations = words(input, &mut spans, Some(Argument::Operation))?,
+            "extensions" => {
+                options.extensions = words(input, &mut spans, Some(Argument::Extension))?
+            }
+            "operations" => {
+                options.operations = words(input, &mut spans, Some(Argument::Operation))?
+            }
             "expose" => options.expose = words(input, &mut spans, Some(Argument::Expose))?,
             "derive" => options.derive = words(input, &mut spans, Some(Argument::Derive))?,
             "managed" => options.managed = words(input, &mut spans, None)?,
-            _ => return Err(syn::Error::new(name.span(), format!("`{option}` is not an option; the options are {NAMES}"))),
+            _ => {
+                return Err(syn::Error::new(
+                    name.span(),
+                    format!("`{option}` is not an option; the options are {NAMES}"),
+                ));
+            }
         }
         seen.push(option);
         if !input.is_empty() {
@@ -180,19 +209,31 @@ fn read(input: ParseStream<'_>) -> syn::Result<SpannedOptions> {
         }
     }
     let Some((which, span)) = contract else {
-        return Err(syn::Error::new(Span::call_site(), "give `release: \"2026-04-08\"` or `contract: \"path/to/rest.openapi.json\"`"));
+        return Err(syn::Error::new(
+            Span::call_site(),
+            "give `release: \"2026-04-08\"` or `contract: \"path/to/rest.openapi.json\"`",
+        ));
     };
     spans.insert(0, (Argument::Contract, span));
     options.contract = which;
     Ok(SpannedOptions { options, spans })
 }
 
-fn words(input: ParseStream<'_>, spans: &mut Vec<(Argument, Span)>, argument: Option<fn(usize) -> Argument>) -> syn::Result<Vec<String>> {
+fn words(
+    input: ParseStream<'_>,
+    spans: &mut Vec<(Argument, Span)>,
+    argument: Option<fn(usize) -> Argument>,
+) -> syn::Result<Vec<String>> {
     let content;
     bracketed!(content in input);
     let words = Punctuated::<Word, Token![,]>::parse_terminated(&content)?;
     if let Some(argument) = argument {
-        spans.extend(words.iter().enumerate().map(|(index, word)| (argument(index), word.span())));
+        spans.extend(
+            words
+                .iter()
+                .enumerate()
+                .map(|(index, word)| (argument(index), word.span())),
+        );
     }
     Ok(words.iter().map(Word::text).collect())
 }
@@ -208,6 +249,11 @@ pub(crate) fn check(options: &Options, diagnostics: &mut crate::diagnostics::Dia
     if let Some(module) = &options.module
         && syn::parse_str::<Ident>(module).is_err()
     {
-        diagnostics.option(Code::Option, Argument::Module, format!("`{module}` cannot name a module"), None);
+        diagnostics.option(
+            Code::Option,
+            Argument::Module,
+            format!("`{module}` cannot name a module"),
+            None,
+        );
     }
 }

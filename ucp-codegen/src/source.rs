@@ -54,7 +54,10 @@ impl Place {
     /// The place one step further out; `None` for a whole file.
     pub(crate) fn parent(&self) -> Option<Self> {
         let (parent, _) = self.pointer.rsplit_once('/')?;
-        Some(Self { file: self.file, pointer: parent.into() })
+        Some(Self {
+            file: self.file,
+            pointer: parent.into(),
+        })
     }
 
     /// The last step of the pointer, unescaped; `None` for a whole file.
@@ -188,19 +191,12 @@ impl Source {
             folder = parent(folder);
         }
         self.root = folder.to_owned();
-        self.load(
-            &join("", path),
-            Argument::Contract,
-            diagnostics,
-            |message, argument| {
-                missing(
-                    path,
-                    message,
-                    argument,
-                    Some("name an OpenAPI document, JSON or YAML".to_owned()),
-                )
-            },
-        )
+        let hint = "name an OpenAPI document, JSON or YAML";
+        self.load(&join("", path), Argument::Contract, diagnostics)
+            .unwrap_or_else(|message| {
+                diagnostics.push(missing(path, &message, Argument::Contract, Some(hint)));
+                None
+            })
     }
 
     /// Loads a file that an option names.
@@ -210,12 +206,11 @@ impl Source {
         argument: Argument,
         diagnostics: &mut Diagnostics,
     ) -> Option<FileId> {
-        self.load(
-            &join("", path),
-            argument,
-            diagnostics,
-            |message, argument| missing(path, message, argument, None),
-        )
+        self.load(&join("", path), argument, diagnostics)
+            .unwrap_or_else(|message| {
+                diagnostics.push(missing(path, &message, argument, None));
+                None
+            })
     }
 
     /// Every data file in the folders of the files loaded so far and in `extensions` beside them,
@@ -261,47 +256,44 @@ impl Source {
         found
     }
 
+    /// `Err` says why the file cannot be read; `Ok(None)` that this was reported before, or now that
+    /// it is neither JSON nor YAML.
     fn load(
         &mut self,
         path: &str,
         argument: Argument,
         diagnostics: &mut Diagnostics,
-        missing: impl FnOnce(String, Argument) -> Diagnostic,
-    ) -> Option<FileId> {
+    ) -> Result<Option<FileId>, String> {
         if let Some(known) = self.by_path.get(path) {
-            return *known;
+            return Ok(*known);
         }
-        let loaded = match self.files.read(path) {
-            Err(message) => {
-                diagnostics.push(missing(message, argument));
-                None
+        self.by_path.insert(path.to_owned(), None);
+        let text = self.files.read(path)?;
+        match parse(path, &text) {
+            Ok(value) => {
+                let id = FileId(self.loaded.len());
+                self.loaded.push(File {
+                    path: path.to_owned(),
+                    text,
+                    value,
+                    argument,
+                });
+                self.by_path.insert(path.to_owned(), Some(id));
+                Ok(Some(id))
             }
-            Ok(text) => match parse(path, &text) {
-                Ok(value) => {
-                    self.loaded.push(File {
-                        path: path.to_owned(),
-                        text,
-                        value,
-                        argument,
-                    });
-                    Some(FileId(self.loaded.len() - 1))
-                }
-                Err((message, position)) => {
-                    diagnostics.push(Diagnostic {
-                        code: Code::Syntax,
-                        message,
-                        file: path.to_owned(),
-                        pointer: String::new(),
-                        position,
-                        hint: None,
-                        argument,
-                    });
-                    None
-                }
-            },
-        };
-        self.by_path.insert(path.to_owned(), loaded);
-        loaded
+            Err((message, position)) => {
+                diagnostics.push(Diagnostic {
+                    code: Code::Syntax,
+                    message,
+                    file: path.to_owned(),
+                    pointer: String::new(),
+                    position,
+                    hint: None,
+                    argument,
+                });
+                Ok(None)
+            }
+        }
     }
 
     /// What a `$ref` in the file of `from` leads to, loading its file when that is new.
@@ -319,27 +311,23 @@ impl Source {
                 Some(path) => join(&self.root, path),
                 None => join(parent(self.file_name(from)), file),
             };
-            let (name, position, argument) = (
-                self.file_name(from).to_owned(),
-                self.position(from),
-                self.argument(from),
-            );
-            let at = from.pointer.to_string();
-            self.load(&path, argument, diagnostics, |message, argument| {
-                Diagnostic {
-                    code: Code::RefNotFound,
-                    message: format!(
+            match self.load(&path, self.argument(from), diagnostics) {
+                Ok(file) => file?,
+                Err(message) => {
+                    let message = format!(
                         "`$ref: {reference}` leads to a file that cannot be read: {path}: {message}"
-                    ),
-                    file: name,
-                    pointer: at,
-                    position,
-                    hint: Some(
-                        "references are resolved relative to the file they stand in".to_owned(),
-                    ),
-                    argument,
+                    );
+                    let hint = "references are resolved relative to the file they stand in";
+                    diagnostics.at(
+                        self,
+                        from,
+                        Code::RefNotFound,
+                        message,
+                        Some(hint.to_owned()),
+                    );
+                    return None;
                 }
-            })?
+            }
         };
         let place = Place {
             file: target,
@@ -387,7 +375,10 @@ impl Source {
         let mut seen = BTreeSet::new();
         let mut open = vec![place.clone()];
         while let Some(place) = open.pop() {
-            let references = self.value(&place).map(|value| references(&place, value)).unwrap_or_default();
+            let references = self
+                .value(&place)
+                .map(|value| references(&place, value))
+                .unwrap_or_default();
             for (at, reference) in references {
                 if let Some(target) = self.resolve(&at, &reference, diagnostics)
                     && seen.insert(target.clone())
@@ -443,22 +434,34 @@ impl Source {
 fn references(place: &Place, value: &Value) -> Vec<(Place, String)> {
     match value {
         Value::Object(map) => {
-            let own = map.get("$ref").and_then(Value::as_str).map(|reference| (place.clone(), reference.to_owned()));
-            own.into_iter().chain(map.iter().flat_map(|(key, value)| references(&place.child(key), value))).collect()
+            let own = map
+                .get("$ref")
+                .and_then(Value::as_str)
+                .map(|reference| (place.clone(), reference.to_owned()));
+            own.into_iter()
+                .chain(
+                    map.iter()
+                        .flat_map(|(key, value)| references(&place.child(key), value)),
+                )
+                .collect()
         }
-        Value::Array(items) => items.iter().enumerate().flat_map(|(index, item)| references(&place.child(index), item)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .flat_map(|(index, item)| references(&place.child(index), item))
+            .collect(),
         _ => Vec::new(),
     }
 }
 
-fn missing(path: &str, message: String, argument: Argument, hint: Option<String>) -> Diagnostic {
+fn missing(path: &str, message: &str, argument: Argument, hint: Option<&str>) -> Diagnostic {
     Diagnostic {
         code: Code::FileUnreadable,
         message: format!("cannot read {path}: {message}"),
         file: path.to_owned(),
         pointer: String::new(),
         position: None,
-        hint,
+        hint: hint.map(ToOwned::to_owned),
         argument,
     }
 }

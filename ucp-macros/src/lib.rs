@@ -1,1 +1,76 @@
-//! The macro.
+//! `include_ucp!`: a typed UCP client, generated where it is written.
+//!
+//! Applications take it from `ucp_runtime::include_ucp`, so that they need one dependency.
+
+use proc_macro::TokenStream;
+use quote::quote;
+use std::path::{Path, PathBuf};
+use ucp_codegen::{Output, SpannedOptions, expand};
+
+/// Generates the client of a contract, and its types, where it stands.
+///
+/// ```ignore
+/// ucp_runtime::include_ucp! {
+///     release: "2026-04-08",                  // or contract: "path/to/rest.openapi.json"
+///     extensions: [fulfillment, discount],    // or files: "acme/loyalty.json"
+///     expose: ["Accept-Language"],            // becomes an input of the calls that declare it
+/// }
+/// ```
+///
+/// | option | what it takes |
+/// |---|---|
+/// | `release` | a release that is shipped with the crates, by its date |
+/// | `contract` | an OpenAPI document, JSON or YAML, relative to the package's folder |
+/// | `version` | the release that a `contract` belongs to, where no folder above it is named so |
+/// | `document` | `rest` (the default) or `tokenization`, of a shipped release |
+/// | `extensions` | names (`discount`, `"dev.ucp.shopping.discount"`) or files |
+/// | `operations` | what to generate, by `operationId` or by the first step of the path; all without it |
+/// | `managed` | headers that are the runtime's work, besides those it knows |
+/// | `expose` | managed headers that become inputs |
+/// | `derive` | derives that every type gets besides its own |
+/// | `module` | a module to put everything into |
+///
+/// A mistake in an option or in the contract is a compile error at that option. The files that were
+/// read are tracked: an edit of the contract builds the crate again.
+#[proc_macro]
+pub fn include_ucp(input: TokenStream) -> TokenStream {
+    let options = match SpannedOptions::parse(input.into()) {
+        Ok(options) => options,
+        Err(error) => return error.into_compile_error().into(),
+    };
+    match expand(&options.options, &package()) {
+        Ok(Output { tokens, files, .. }) => {
+            let files = files.iter().map(|path| absolute(path));
+            quote! {
+                #tokens
+                #(const _: &[u8] = include_bytes!(#files);)*
+            }
+            .into()
+        }
+        Err(diagnostics) => {
+            let errors = diagnostics
+                .iter()
+                .map(|diagnostic| options.error(diagnostic).into_compile_error());
+            quote! { #(#errors)* }.into()
+        }
+    }
+}
+
+/// The folder of the package that is being built.
+fn package() -> PathBuf {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "Cargo tells macros by the environment"
+    )]
+    std::env::var_os("CARGO_MANIFEST_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_default()
+}
+
+/// `include_bytes!` is relative to the file it stands in, which may be anywhere.
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .into_owned()
+}

@@ -25,26 +25,49 @@ pub(super) fn is_json(media: &str) -> bool {
 
 /// The place that a lowered schema stands for.
 pub(super) fn place_of(schema: &ReferenceOr<openapiv3::Schema>) -> Option<Place> {
-    let ReferenceOr::Reference { reference } = schema else { return None };
+    let ReferenceOr::Reference { reference } = schema else {
+        return None;
+    };
     let (file, pointer) = reference.strip_prefix(PLACE)?.split_once('#')?;
-    Some(Place { file: FileId::from_text(file)?, pointer: pointer.into() })
+    Some(Place {
+        file: FileId::from_text(file)?,
+        pointer: pointer.into(),
+    })
 }
 
 fn reference_to(place: &Place) -> Value {
     json!({ "$ref": format!("{PLACE}{}#{}", place.file.to_text(), place.pointer) })
 }
 
-pub(super) fn lower(source: &mut Source, entry: FileId, diagnostics: &mut Diagnostics) -> Option<OpenAPI> {
+pub(super) fn lower(
+    source: &mut Source,
+    entry: FileId,
+    diagnostics: &mut Diagnostics,
+) -> Option<OpenAPI> {
     let root = Place::root(entry);
-    let mut lowering = Lowering { source, diagnostics };
+    let mut lowering = Lowering {
+        source,
+        diagnostics,
+    };
     let document = lowering.object(&root)?;
-    let version = document.get("openapi").and_then(Value::as_str).unwrap_or_default();
+    let version = document
+        .get("openapi")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if !version.starts_with("3.1") && !version.starts_with("3.0") {
-        lowering.problem(&root, "not an OpenAPI 3.1 document", Some("name the REST contract: the file that has `openapi` and `paths`"));
+        lowering.problem(
+            &root,
+            "not an OpenAPI 3.1 document",
+            Some("name the REST contract: the file that has `openapi` and `paths`"),
+        );
         return None;
     }
     lowering.check(ledger::DOCUMENT, &root, &document);
-    let title = document.get("info").and_then(|info| info.get("title")).and_then(Value::as_str).unwrap_or_default();
+    let title = document
+        .get("info")
+        .and_then(|info| info.get("title"))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
 
     let mut paths = Map::new();
     for (section, prefix) in [("paths", ""), ("webhooks", WEBHOOK)] {
@@ -55,11 +78,16 @@ pub(super) fn lower(source: &mut Source, entry: FileId, diagnostics: &mut Diagno
         }
     }
     // `info.version` is absent in published files; the release comes from the caller.
-    let lowered = json!({ "openapi": "3.0.3", "info": { "title": title, "version": "" }, "paths": paths });
+    let lowered =
+        json!({ "openapi": "3.0.3", "info": { "title": title, "version": "" }, "paths": paths });
     match serde_json::from_value(lowered) {
         Ok(document) => Some(document),
         Err(error) => {
-            lowering.problem(&root, &format!("not an OpenAPI 3.1 document: {error}"), None);
+            lowering.problem(
+                &root,
+                &format!("not an OpenAPI 3.1 document: {error}"),
+                None,
+            );
             None
         }
     }
@@ -72,10 +100,21 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn problem(&mut self, place: &Place, message: &str, hint: Option<&str>) {
-        self.diagnostics.at(self.source, place, Code::OpenApi, message, hint.map(ToOwned::to_owned));
+        self.diagnostics.at(
+            self.source,
+            place,
+            Code::OpenApi,
+            message,
+            hint.map(ToOwned::to_owned),
+        );
     }
 
-    fn check(&mut self, table: &'static [(&'static str, ledger::Use)], place: &Place, object: &Map<String, Value>) {
+    fn check(
+        &mut self,
+        table: &'static [(&'static str, ledger::Use)],
+        place: &Place,
+        object: &Map<String, Value>,
+    ) {
         let (source, diagnostics) = (&*self.source, &mut *self.diagnostics);
         ledger::check(table, object.keys(), |keyword, message, hint| {
             diagnostics.at(source, &place.child(keyword), Code::Keyword, message, hint);
@@ -83,7 +122,11 @@ impl Lowering<'_> {
     }
 
     fn keys(&self, place: &Place) -> Vec<String> {
-        self.source.value(place).and_then(Value::as_object).map(|map| map.keys().cloned().collect()).unwrap_or_default()
+        self.source
+            .value(place)
+            .and_then(Value::as_object)
+            .map(|map| map.keys().cloned().collect())
+            .unwrap_or_default()
     }
 
     fn object(&mut self, place: &Place) -> Option<Map<String, Value>> {
@@ -101,14 +144,20 @@ impl Lowering<'_> {
         let mut seen = vec![place.clone()];
         loop {
             let here = seen.last()?.clone();
-            let Some(reference) = self.source.value(&here).and_then(|value| value.get("$ref")).and_then(Value::as_str).map(ToOwned::to_owned)
+            let Some(reference) = self
+                .source
+                .value(&here)
+                .and_then(|value| value.get("$ref"))
+                .and_then(Value::as_str)
+                .map(ToOwned::to_owned)
             else {
                 return Some(here);
             };
             let next = self.source.resolve(&here, &reference, self.diagnostics)?;
             if seen.contains(&next) {
                 let message = format!("`$ref: {reference}` leads only to itself");
-                self.diagnostics.at(self.source, place, Code::RefCycle, message, None);
+                self.diagnostics
+                    .at(self.source, place, Code::RefCycle, message, None);
                 return None;
             }
             seen.push(next);
@@ -116,8 +165,12 @@ impl Lowering<'_> {
     }
 
     fn path_item(&mut self, place: &Place) -> Value {
-        let Some(place) = self.follow(place) else { return json!({}) };
-        let Some(item) = self.object(&place) else { return json!({}) };
+        let Some(place) = self.follow(place) else {
+            return json!({});
+        };
+        let Some(item) = self.object(&place) else {
+            return json!({});
+        };
         self.check(ledger::PATH_ITEM, &place, &item);
         let shared = self.parameters(&place.child("parameters"), item.get("parameters"));
         let mut lowered = Map::new();
@@ -131,11 +184,15 @@ impl Lowering<'_> {
     }
 
     fn operation(&mut self, place: &Place, shared: &[Map<String, Value>]) -> Value {
-        let Some(operation) = self.object(place) else { return json!({ "responses": {} }) };
+        let Some(operation) = self.object(place) else {
+            return json!({ "responses": {} });
+        };
         self.check(ledger::OPERATION, place, &operation);
         let own = self.parameters(&place.child("parameters"), operation.get("parameters"));
         // An operation's parameter replaces the path's one of the same name and location.
-        let same = |a: &Map<String, Value>, b: &Map<String, Value>| a.get("name") == b.get("name") && a.get("in") == b.get("in");
+        let same = |a: &Map<String, Value>, b: &Map<String, Value>| {
+            a.get("name") == b.get("name") && a.get("in") == b.get("in")
+        };
         let parameters: Vec<Value> = shared
             .iter()
             .filter(|parameter| !own.iter().any(|other| same(parameter, other)))
@@ -147,11 +204,19 @@ impl Lowering<'_> {
         let mut lowered = Map::new();
         for keyword in ["operationId", "summary", "description", "deprecated"] {
             if let Some(value) = operation.get(keyword) {
-                let fits = if keyword == "deprecated" { value.is_boolean() } else { value.is_string() };
+                let fits = if keyword == "deprecated" {
+                    value.is_boolean()
+                } else {
+                    value.is_string()
+                };
                 if fits {
                     lowered.insert(keyword.to_owned(), value.clone());
                 } else {
-                    self.problem(&place.child(keyword), &format!("`{keyword}` has the wrong type"), None);
+                    self.problem(
+                        &place.child(keyword),
+                        &format!("`{keyword}` has the wrong type"),
+                        None,
+                    );
                 }
             }
         }
@@ -163,9 +228,17 @@ impl Lowering<'_> {
         let mut responses = Map::new();
         let answers = place.child("responses");
         for status in self.keys(&answers) {
-            let valid = status == "default" || status.parse::<u16>().is_ok_and(|code| (100..600).contains(&code)) || is_range(&status);
+            let valid = status == "default"
+                || status
+                    .parse::<u16>()
+                    .is_ok_and(|code| (100..600).contains(&code))
+                || is_range(&status);
             if !valid {
-                self.problem(&answers.child(&status), &format!("`{status}` is not an HTTP status"), None);
+                self.problem(
+                    &answers.child(&status),
+                    &format!("`{status}` is not an HTTP status"),
+                    None,
+                );
                 continue;
             }
             let response = self.response(&answers.child(&status));
@@ -184,26 +257,43 @@ impl Lowering<'_> {
                 return Vec::new();
             }
         };
-        (0..count).filter_map(|index| self.parameter(&place.child(index))).collect()
+        (0..count)
+            .filter_map(|index| self.parameter(&place.child(index)))
+            .collect()
     }
 
     fn parameter(&mut self, place: &Place) -> Option<Map<String, Value>> {
         let place = self.follow(place)?;
         let parameter = self.object(&place)?;
         self.check(ledger::PARAMETER, &place, &parameter);
-        let text = |keyword: &str| parameter.get(keyword).and_then(Value::as_str).map(ToOwned::to_owned);
+        let text = |keyword: &str| {
+            parameter
+                .get(keyword)
+                .and_then(Value::as_str)
+                .map(ToOwned::to_owned)
+        };
         let (Some(name), Some(location)) = (text("name"), text("in")) else {
             self.problem(&place, "a parameter has a `name` and an `in`", None);
             return None;
         };
         if !["path", "query", "header"].contains(&location.as_str()) {
-            self.problem(&place.child("in"), &format!("a parameter in `{location}` cannot be sent"), Some("path, query or header"));
+            self.problem(
+                &place.child("in"),
+                &format!("a parameter in `{location}` cannot be sent"),
+                Some("path, query or header"),
+            );
             return None;
         }
         let mut lowered = Map::new();
         lowered.insert("name".to_owned(), name.into());
         lowered.insert("in".to_owned(), location.into());
-        lowered.insert("required".to_owned(), parameter.get("required").is_some_and(|value| value == true).into());
+        lowered.insert(
+            "required".to_owned(),
+            parameter
+                .get("required")
+                .is_some_and(|value| value == true)
+                .into(),
+        );
         if let Some(description) = text("description") {
             lowered.insert("description".to_owned(), description.into());
         }
@@ -212,7 +302,10 @@ impl Lowering<'_> {
     }
 
     fn request_body(&mut self, place: &Place) -> Value {
-        let Some((place, body)) = self.follow(place).and_then(|place| Some((place.clone(), self.object(&place)?))) else {
+        let Some((place, body)) = self
+            .follow(place)
+            .and_then(|place| Some((place.clone(), self.object(&place)?)))
+        else {
             return json!({ "content": {} });
         };
         self.check(ledger::REQUEST_BODY, &place, &body);
@@ -221,7 +314,10 @@ impl Lowering<'_> {
     }
 
     fn response(&mut self, place: &Place) -> Value {
-        let Some((place, response)) = self.follow(place).and_then(|place| Some((place.clone(), self.object(&place)?))) else {
+        let Some((place, response)) = self
+            .follow(place)
+            .and_then(|place| Some((place.clone(), self.object(&place)?)))
+        else {
             return json!({ "description": "" });
         };
         self.check(ledger::RESPONSE, &place, &response);
@@ -233,13 +329,23 @@ impl Lowering<'_> {
         let mut lowered = Map::new();
         for media in self.keys(place) {
             let at = place.child(&media);
-            let Some(object) = self.object(&at) else { continue };
+            let Some(object) = self.object(&at) else {
+                continue;
+            };
             self.check(ledger::MEDIA_TYPE, &at, &object);
             if !is_json(&media) {
-                self.problem(&at, &format!("`{media}` is not JSON"), Some("UCP's REST binding sends `application/json`"));
+                self.problem(
+                    &at,
+                    &format!("`{media}` is not JSON"),
+                    Some("UCP's REST binding sends `application/json`"),
+                );
                 continue;
             }
-            let schema = if object.contains_key("schema") { json!({ "schema": reference_to(&at.child("schema")) }) } else { json!({}) };
+            let schema = if object.contains_key("schema") {
+                json!({ "schema": reference_to(&at.child("schema")) })
+            } else {
+                json!({})
+            };
             lowered.insert(media, schema);
         }
         Value::Object(lowered)

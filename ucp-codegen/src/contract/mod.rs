@@ -61,65 +61,118 @@ impl Operation {
 
     /// The schema of the answer that says success.
     pub(crate) fn success(&self) -> Option<&Place> {
-        self.answers.iter().filter(|answer| answer.status.starts_with('2')).find_map(|answer| answer.schema.as_ref())
+        self.answers
+            .iter()
+            .filter(|answer| answer.status.starts_with('2'))
+            .find_map(|answer| answer.schema.as_ref())
     }
 }
 
 /// Reads the document.
 pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnostics) -> Contract {
-    let Some(document) = lower::lower(source, entry, diagnostics) else { return Contract::default() };
-    let mut contract = Contract { title: document.info.title.clone(), ..Contract::default() };
+    let Some(document) = lower::lower(source, entry, diagnostics) else {
+        return Contract::default();
+    };
+    let mut contract = Contract {
+        title: document.info.title.clone(),
+        ..Contract::default()
+    };
     let mut seen: Vec<(String, Place)> = Vec::new();
     for (path, item) in document.paths.iter() {
-        let ReferenceOr::Item(item) = item else { continue };
+        let ReferenceOr::Item(item) = item else {
+            continue;
+        };
         for (method, operation) in item.iter() {
             let (webhook, path) = match path.strip_prefix(lower::WEBHOOK) {
                 Some(name) => (true, name),
                 None => (false, path.as_str()),
             };
-            let place = Place::root(entry).child(if webhook { "webhooks" } else { "paths" }).child(path).child(method);
+            let place = Place::root(entry)
+                .child(if webhook { "webhooks" } else { "paths" })
+                .child(path)
+                .child(method);
             let Some(id) = operation.operation_id.clone() else {
                 let message = format!("{} {path} has no `operationId`", method.to_uppercase());
-                diagnostics.at(source, &place, Code::OperationId, message, Some("the generated method is named after it".to_owned()));
+                diagnostics.at(
+                    source,
+                    &place,
+                    Code::OperationId,
+                    message,
+                    Some("the generated method is named after it".to_owned()),
+                );
                 continue;
             };
             if let Some((_, first)) = seen.iter().find(|(other, _)| *other == id) {
                 let message = format!("`operationId: {id}` is taken by {}", first.pointer);
-                diagnostics.at(source, &place, Code::OperationId, message, Some("give each operation a name of its own".to_owned()));
+                diagnostics.at(
+                    source,
+                    &place,
+                    Code::OperationId,
+                    message,
+                    Some("give each operation a name of its own".to_owned()),
+                );
                 continue;
             }
             seen.push((id.clone(), place.clone()));
             let operation = read_operation(operation, id, method, path, place);
-            if webhook { contract.webhooks.push(operation) } else { contract.operations.push(operation) }
+            if webhook {
+                contract.webhooks.push(operation)
+            } else {
+                contract.operations.push(operation)
+            }
         }
     }
     contract
 }
 
-fn read_operation(operation: &openapiv3::Operation, id: String, method: &str, path: &str, place: Place) -> Operation {
-    let parameters = operation.parameters.iter().filter_map(ReferenceOr::as_item).filter_map(|parameter| {
-        let location = match parameter {
-            OpenApiParameter::Path { .. } => Location::Path,
-            OpenApiParameter::Query { .. } => Location::Query,
-            OpenApiParameter::Header { .. } => Location::Header,
-            // Cookies are refused when lowering.
-            OpenApiParameter::Cookie { .. } => return None,
-        };
-        let data = parameter.parameter_data_ref();
-        Some(Parameter {
-            name: data.name.clone(),
-            location,
-            required: data.required || location == Location::Path,
-            description: data.description.clone(),
-        })
-    });
+fn read_operation(
+    operation: &openapiv3::Operation,
+    id: String,
+    method: &str,
+    path: &str,
+    place: Place,
+) -> Operation {
+    let parameters = operation
+        .parameters
+        .iter()
+        .filter_map(ReferenceOr::as_item)
+        .filter_map(|parameter| {
+            let location = match parameter {
+                OpenApiParameter::Path { .. } => Location::Path,
+                OpenApiParameter::Query { .. } => Location::Query,
+                OpenApiParameter::Header { .. } => Location::Header,
+                // Cookies are refused when lowering.
+                OpenApiParameter::Cookie { .. } => return None,
+            };
+            let data = parameter.parameter_data_ref();
+            Some(Parameter {
+                name: data.name.clone(),
+                location,
+                required: data.required || location == Location::Path,
+                description: data.description.clone(),
+            })
+        });
     let schema_of = |content: &openapiv3::Content| {
-        content.iter().find(|(media, _)| lower::is_json(media)).and_then(|(_, media)| lower::place_of(media.schema.as_ref()?))
+        content
+            .iter()
+            .find(|(media, _)| lower::is_json(media))
+            .and_then(|(_, media)| lower::place_of(media.schema.as_ref()?))
     };
-    let body = operation.request_body.as_ref().and_then(ReferenceOr::as_item).and_then(|body| schema_of(&body.content));
-    let answers = operation.responses.responses.iter().filter_map(|(status, response)| {
-        Some(Answer { status: status.to_string(), schema: schema_of(&response.as_item()?.content) })
-    });
+    let body = operation
+        .request_body
+        .as_ref()
+        .and_then(ReferenceOr::as_item)
+        .and_then(|body| schema_of(&body.content));
+    let answers = operation
+        .responses
+        .responses
+        .iter()
+        .filter_map(|(status, response)| {
+            Some(Answer {
+                status: status.to_string(),
+                schema: schema_of(&response.as_item()?.content),
+            })
+        });
     Operation {
         id,
         method: method.to_uppercase(),

@@ -8,7 +8,13 @@ pub(super) fn boxed(graph: &Graph) -> BTreeSet<(NodeId, NodeId)> {
     let mut edges: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
     for id in graph.ids().filter(|id| graph.shared(*id) == *id) {
         let Some(node) = graph.node(id) else { continue };
-        let direct = node.shape.types().into_iter().filter_map(Type::nodes).filter(|(_, behind)| !behind).map(|(child, _)| graph.shared(child));
+        let direct = node
+            .shape
+            .types()
+            .into_iter()
+            .filter_map(Type::nodes)
+            .filter(|(_, behind)| !behind)
+            .map(|(child, _)| graph.shared(child));
         edges.insert(id, direct.collect());
     }
     let mut found = BTreeSet::new();

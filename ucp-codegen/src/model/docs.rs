@@ -5,9 +5,39 @@ use crate::schema::Docs;
 /// A description with what the type cannot say, as one doc comment. `fallback` is what is said
 /// where the contract says nothing.
 pub(super) fn text(docs: &Docs, fallback: &str) -> String {
-    let first = docs.description.as_deref().map(sentence).filter(|text| !text.is_empty()).unwrap_or_else(|| fallback.to_owned());
+    let first = docs
+        .description
+        .as_deref()
+        .map(sentence)
+        .filter(|text| !text.is_empty())
+        .unwrap_or_else(|| fallback.to_owned());
     let facts = docs.facts.join(" ");
-    if facts.is_empty() { first } else { format!("{first}\n\n{facts}") }
+    if facts.is_empty() {
+        first
+    } else {
+        format!("{first}\n\n{facts}")
+    }
+}
+
+/// Breaks a paragraph into lines that fit a page of code. Words are never broken, nor are code
+/// spans.
+pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
+    const WIDTH: usize = 92;
+    let mut lines: Vec<String> = Vec::new();
+    let mut open_span = false;
+    for word in paragraph.split_whitespace() {
+        // A line may not begin like a list item or a heading.
+        let glued = open_span || matches!(word, "-" | "+" | "*" | "#" | "=");
+        match lines.last_mut() {
+            Some(line) if glued || line.chars().count() + word.chars().count() < WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+        open_span ^= word.matches('`').count() % 2 == 1;
+    }
+    lines
 }
 
 /// A paragraph of the contract, safe for rustdoc and closed by a full stop.
@@ -57,7 +87,9 @@ fn split_link(word: &str) -> (&str, &str) {
     if !word.starts_with("https://") && !word.starts_with("http://") {
         return ("", word);
     }
-    let end = word.trim_end_matches(['.', ',', ';', ')', ':', '\'', '"']).len();
+    let end = word
+        .trim_end_matches(['.', ',', ';', ')', ':', '\'', '"'])
+        .len();
     word.split_at(end)
 }
 
@@ -67,8 +99,14 @@ mod tests {
 
     #[test]
     fn rustdoc_takes_it_as_it_is_meant() {
-        assert_eq!(sentence("Path $.line_items[0] of <it>"), r"Path $.line_items\[0\] of \<it\>.");
-        assert_eq!(sentence("See `a[0]` at https://x.example/y."), "See `a[0]` at <https://x.example/y>.");
+        assert_eq!(
+            sentence("Path $.line_items[0] of <it>"),
+            r"Path $.line_items\[0\] of \<it\>."
+        );
+        assert_eq!(
+            sentence("See `a[0]` at https://x.example/y."),
+            "See `a[0]` at <https://x.example/y>."
+        );
         assert_eq!(sentence("one ` only"), "one ' only.");
         assert_eq!(sentence("Is it?"), "Is it?");
     }

@@ -10,6 +10,7 @@ mod names;
 use std::collections::BTreeMap;
 
 pub(crate) use build::{Bodies, Contract, Headers, build};
+pub(crate) use docs::wrap;
 
 /// A client and its types.
 #[derive(Debug, Default)]

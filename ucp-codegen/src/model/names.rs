@@ -5,29 +5,74 @@ use std::collections::BTreeSet;
 
 /// Types that generated code uses by their short names.
 const TAKEN: [&str; 31] = [
-    "Any", "Box", "Borrow", "BTreeMap", "Call", "Client", "Clone", "Debug", "Default", "Err", "From", "Into", "IntoIterator", "Iterator",
-    "Map", "Merchant", "None", "Ok", "OneOrMany", "Option", "Result", "Self", "Some", "String", "ToOwned", "UnknownObject",
-    "UnknownValue", "Value", "Vec", "Operation", "Endpoint",
+    "Any",
+    "Box",
+    "Borrow",
+    "BTreeMap",
+    "Call",
+    "Client",
+    "Clone",
+    "Debug",
+    "Default",
+    "Err",
+    "From",
+    "Into",
+    "IntoIterator",
+    "Iterator",
+    "Map",
+    "Merchant",
+    "None",
+    "Ok",
+    "OneOrMany",
+    "Option",
+    "Result",
+    "Self",
+    "Some",
+    "String",
+    "ToOwned",
+    "UnknownObject",
+    "UnknownValue",
+    "Value",
+    "Vec",
+    "Operation",
+    "Endpoint",
 ];
 
 /// Strict and reserved keywords of edition 2024.
 const KEYWORDS: [&str; 50] = [
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum", "extern", "false",
-    "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
-    "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while",
-    "yield", "union", "dyn",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
+    "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield", "union", "dyn",
 ];
 
 /// Words that name no thing by themselves: a definition called by them takes its file's name too.
 const GENERIC: [&str; 14] = [
-    "base", "entity", "request", "response", "business", "platform", "success", "error", "code", "version", "config", "requires", "constraint",
+    "base",
+    "entity",
+    "request",
+    "response",
+    "business",
+    "platform",
+    "success",
+    "error",
+    "code",
+    "version",
+    "config",
+    "requires",
+    "constraint",
     "schema",
 ];
 
 /// A type's name from words in any case.
 pub(crate) fn type_name(words: &str) -> String {
     let name = words.to_upper_camel_case();
-    let name = if name.starts_with(|c: char| c.is_ascii_digit()) { format!("N{name}") } else { name };
+    let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("N{name}")
+    } else {
+        name
+    };
     if name.is_empty() {
         "Unnamed".to_owned()
     } else if TAKEN.contains(&name.as_str()) {
@@ -41,7 +86,9 @@ pub(crate) fn type_name(words: &str) -> String {
 /// says too little.
 pub(crate) fn definition_words(stem: &str, key: Option<&str>) -> String {
     let stem = stem.strip_suffix("_schema").unwrap_or(stem);
-    let Some(key) = key else { return stem.to_owned() };
+    let Some(key) = key else {
+        return stem.to_owned();
+    };
     // A capability's full name: its last label says what it is.
     let key = key.rsplit('.').next().unwrap_or(key);
     let snake = key.to_snake_case();
@@ -50,7 +97,11 @@ pub(crate) fn definition_words(stem: &str, key: Option<&str>) -> String {
     let generic = words.iter().all(|word| GENERIC.contains(word));
     if is_view || generic {
         let rest: Vec<&str> = words.into_iter().filter(|word| *word != "base").collect();
-        return if rest.is_empty() { stem.to_owned() } else { format!("{stem}_{}", rest.join("_")) };
+        return if rest.is_empty() {
+            stem.to_owned()
+        } else {
+            format!("{stem}_{}", rest.join("_"))
+        };
     }
     snake
 }
@@ -73,7 +124,9 @@ pub(crate) fn singular(plural: &str) -> String {
 
 /// An identifier in snake case: a field, a method, a module.
 pub(crate) fn identifier(wire: &str) -> String {
-    let snake = wire.replace(|c: char| !c.is_ascii_alphanumeric(), "_").to_snake_case();
+    let snake = wire
+        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+        .to_snake_case();
     let name = if snake.is_empty() {
         "unnamed".to_owned()
     } else if snake.starts_with(|c: char| c.is_ascii_digit()) {
@@ -91,7 +144,9 @@ pub(crate) fn identifier(wire: &str) -> String {
 
 /// The arm of an enum that stands for a string on the wire.
 pub(crate) fn variant(wire: &str) -> String {
-    let name = wire.replace(|c: char| !c.is_ascii_alphanumeric(), "_").to_upper_camel_case();
+    let name = wire
+        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+        .to_upper_camel_case();
     match name.as_str() {
         "" => "Empty".to_owned(),
         "Self" | "Unknown" => format!("{name}Value"),
@@ -111,11 +166,21 @@ impl Scope {
 
     /// The first of the candidates that is free, or the last with the lowest number that is.
     pub(crate) fn claim(&mut self, candidates: &[String]) -> String {
-        let free = candidates.iter().find(|name| !self.0.contains(*name)).cloned();
+        let free = candidates
+            .iter()
+            .find(|name| !self.0.contains(*name))
+            .cloned();
         let name = free.unwrap_or_else(|| {
             let last = candidates.last().map_or("unnamed", String::as_str);
-            let separator = if last.starts_with(|c: char| c.is_ascii_uppercase()) { "" } else { "_" };
-            (2_u32..).map(|number| format!("{last}{separator}{number}")).find(|name| !self.0.contains(name)).unwrap_or_default()
+            let separator = if last.starts_with(|c: char| c.is_ascii_uppercase()) {
+                ""
+            } else {
+                "_"
+            };
+            (2_u32..)
+                .map(|number| format!("{last}{separator}{number}"))
+                .find(|name| !self.0.contains(name))
+                .unwrap_or_default()
         });
         self.0.insert(name.clone());
         name
@@ -132,7 +197,11 @@ mod tests {
             ("checkout", None, "Checkout"),
             ("profile_schema", Some("signing_key"), "SigningKey"),
             ("ucp", Some("base"), "Ucp"),
-            ("ucp", Some("response_checkout_schema"), "UcpResponseCheckout"),
+            (
+                "ucp",
+                Some("response_checkout_schema"),
+                "UcpResponseCheckout",
+            ),
             ("service", Some("response_schema"), "ServiceResponse"),
             ("pagination", Some("request"), "PaginationRequest"),
             ("discount", Some("applied_discount"), "AppliedDiscount"),
@@ -154,7 +223,10 @@ mod tests {
             ("", "unnamed"),
         ] {
             assert_eq!(identifier(wire), name);
-            assert!(syn::parse_str::<syn::Ident>(name).is_ok() || name.starts_with("r#"), "{name}");
+            assert!(
+                syn::parse_str::<syn::Ident>(name).is_ok() || name.starts_with("r#"),
+                "{name}"
+            );
         }
         assert_eq!(variant("model_3d"), "Model3d");
         assert_eq!(variant("unknown"), "UnknownValue");
@@ -162,7 +234,13 @@ mod tests {
 
     #[test]
     fn one_of_many() {
-        for (plural, one) in [("methods", "method"), ("categories", "category"), ("addresses", "address"), ("destinations", "destination"), ("data", "data_item")] {
+        for (plural, one) in [
+            ("methods", "method"),
+            ("categories", "category"),
+            ("addresses", "address"),
+            ("destinations", "destination"),
+            ("data", "data_item"),
+        ] {
             assert_eq!(singular(plural), one);
         }
     }

@@ -8,11 +8,17 @@ use std::collections::BTreeMap;
 
 pub(super) fn render(model: &Model) -> TokenStream {
     let methods = model.methods.iter().map(method);
-    let endpoints = model.methods.iter().map(|item| endpoint(item, &model.release));
+    let endpoints = model
+        .methods
+        .iter()
+        .map(|item| endpoint(item, &model.release));
     let setters = setters(model);
     let webhooks = model.webhooks.iter().map(|webhook| {
         let (alias, body) = (ident(&webhook.alias), root(&webhook.body));
-        let docs = doc(&format!("{}\n\nThe body of the webhook `{}`.", webhook.docs, webhook.id));
+        let docs = doc(&format!(
+            "{}\n\nThe body of the webhook `{}`.",
+            webhook.docs, webhook.id
+        ));
         quote! { #docs pub type #alias = #body; }
     });
     quote! {
@@ -59,14 +65,26 @@ fn method(item: &Method) -> TokenStream {
     let marker = ident(&item.marker);
     let docs = doc(&format!("{}\n\n`{} {}`", item.docs, item.verb, item.path));
     let deprecated = item.deprecated.then(|| quote! { #[deprecated] });
-    let path_names: Vec<Ident> = item.path_parameters.iter().map(|(name, _)| ident(name)).collect();
+    let path_names: Vec<Ident> = item
+        .path_parameters
+        .iter()
+        .map(|(name, _)| ident(name))
+        .collect();
     let path_wires = item.path_parameters.iter().map(|(_, wire)| wire);
     let body = item.body.as_ref().map(root);
-    let body_parameter = body.as_ref().map(|body| quote! { body: impl ::std::borrow::Borrow<#body>, });
+    let body_parameter = body
+        .as_ref()
+        .map(|body| quote! { body: impl ::std::borrow::Borrow<#body>, });
     let body_call = body.as_ref().map(|_| quote! { .body(body.borrow()) });
-    let required: Vec<&Argument> = item.arguments.iter().filter(|argument| argument.required).collect();
+    let required: Vec<&Argument> = item
+        .arguments
+        .iter()
+        .filter(|argument| argument.required)
+        .collect();
     let argument_names = required.iter().map(|argument| ident(&argument.ident));
-    let argument_calls = required.iter().map(|argument| set(argument, &ident(&argument.ident)));
+    let argument_calls = required
+        .iter()
+        .map(|argument| set(argument, &ident(&argument.ident)));
     quote! {
         #docs
         #deprecated
@@ -79,7 +97,11 @@ fn method(item: &Method) -> TokenStream {
 
 fn set(argument: &Argument, value: &Ident) -> TokenStream {
     let wire = &argument.wire;
-    if argument.header { quote! { .exposed_header(#wire, #value) } } else { quote! { .query(#wire, #value) } }
+    if argument.header {
+        quote! { .exposed_header(#wire, #value) }
+    } else {
+        quote! { .query(#wire, #value) }
+    }
 }
 
 fn endpoint(item: &Method, release: &str) -> TokenStream {
@@ -87,7 +109,10 @@ fn endpoint(item: &Method, release: &str) -> TokenStream {
     let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
     let (id, path, service) = (&item.id, &item.path, &item.service);
     let verb = ident(&item.verb);
-    let headers = item.managed.iter().map(|(name, required)| quote! { Header { name: #name, required: #required } });
+    let headers = item
+        .managed
+        .iter()
+        .map(|(name, required)| quote! { Header { name: #name, required: #required } });
     let (success, failure) = (qualified(&item.success), qualified(&item.failure));
     quote! {
         #docs
@@ -136,14 +161,25 @@ fn setters(model: &Model) -> TokenStream {
     let mut by_name: BTreeMap<&str, (&Argument, Vec<Ident>)> = BTreeMap::new();
     for item in &model.methods {
         for argument in item.arguments.iter().filter(|argument| !argument.required) {
-            by_name.entry(&argument.ident).or_insert_with(|| (argument, Vec::new())).1.push(ident(&item.marker));
+            by_name
+                .entry(&argument.ident)
+                .or_insert_with(|| (argument, Vec::new()))
+                .1
+                .push(ident(&item.marker));
         }
     }
     let traits = by_name.into_iter().map(|(name, (argument, markers))| {
         let words = name.trim_start_matches("r#");
-        let trait_name = ident(&format!("With{}", heck::ToUpperCamelCase::to_upper_camel_case(words)));
+        let trait_name = ident(&format!(
+            "With{}",
+            heck::ToUpperCamelCase::to_upper_camel_case(words)
+        ));
         let name = ident(name);
-        let kind = if argument.header { "header" } else { "query parameter" };
+        let kind = if argument.header {
+            "header"
+        } else {
+            "query parameter"
+        };
         let trait_docs = doc(&format!("Calls that take the {kind} `{}`.", argument.wire));
         let docs = doc(&argument.docs);
         let call = set(argument, &name);

@@ -10,9 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The whole of the generated code.
 pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) -> TokenStream {
-    let home: BTreeMap<&str, &str> =
-        model.modules.iter().flat_map(|(module, items)| items.iter().map(move |item| (item.name(), module.as_str()))).collect();
-    let modules = model.modules.iter().map(|(name, items)| types_module(name, items, &home, derives));
+    let home: BTreeMap<&str, &str> = model
+        .modules
+        .iter()
+        .flat_map(|(module, items)| items.iter().map(move |item| (item.name(), module.as_str())))
+        .collect();
+    let modules = model
+        .modules
+        .iter()
+        .map(|(name, items)| types_module(name, items, &home, derives));
     let names = model.modules.keys().map(|name| ident(name));
     let client = client::render(model);
     let docs = doc(&model.docs);
@@ -38,7 +44,12 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
     }
 }
 
-fn types_module(name: &str, items: &[Item], home: &BTreeMap<&str, &str>, derives: &[String]) -> TokenStream {
+fn types_module(
+    name: &str,
+    items: &[Item],
+    home: &BTreeMap<&str, &str>,
+    derives: &[String],
+) -> TokenStream {
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut has_map = false;
     for ty in items.iter().flat_map(types_of) {
@@ -59,16 +70,33 @@ fn types_module(name: &str, items: &[Item], home: &BTreeMap<&str, &str>, derives
     let map = has_map.then(|| quote! { use std::collections::BTreeMap; });
     let docs = doc(&match name {
         "common" => "Types that several parts of the contract use.".to_owned(),
-        _ => format!("Types of the contract's `{}` part.", name.trim_start_matches("r#")),
+        _ => format!(
+            "Types of the contract's `{}` part.",
+            name.trim_start_matches("r#")
+        ),
     });
-    let of = |wanted: fn(&Item) -> bool| items.iter().filter(move |item| wanted(item)).map(|item| ident(item.name()));
+    let of = |wanted: fn(&Item) -> bool| {
+        items
+            .iter()
+            .filter(move |item| wanted(item))
+            .map(|item| ident(item.name()))
+    };
     let implement = |macro_name: &str, names: Vec<Ident>| {
         let macro_name = ident(macro_name);
         (!names.is_empty()).then(|| quote! { ::ucp_runtime::#macro_name!(#(#names),*); })
     };
-    let objects = implement("impl_object", of(|item| matches!(item, Item::Struct(_))).collect());
-    let vocabularies = implement("impl_vocabulary", of(|item| matches!(item, Item::Vocabulary(_))).collect());
-    let unions = implement("impl_union", of(|item| matches!(item, Item::Union(_))).collect());
+    let objects = implement(
+        "impl_object",
+        of(|item| matches!(item, Item::Struct(_))).collect(),
+    );
+    let vocabularies = implement(
+        "impl_vocabulary",
+        of(|item| matches!(item, Item::Vocabulary(_))).collect(),
+    );
+    let unions = implement(
+        "impl_union",
+        of(|item| matches!(item, Item::Union(_))).collect(),
+    );
     let bodies = items.iter().map(|item| types::render(item, derives));
     let name = ident(name);
     quote! {
@@ -89,9 +117,12 @@ fn types_module(name: &str, items: &[Item], home: &BTreeMap<&str, &str>, derives
 /// The types that an item mentions.
 fn types_of(item: &Item) -> Vec<&Ty> {
     match item {
-        Item::Struct(item) => {
-            item.fields.iter().filter(|field| !matches!(field.presence, Presence::Constant(_))).map(|field| &field.ty).collect()
-        }
+        Item::Struct(item) => item
+            .fields
+            .iter()
+            .filter(|field| !matches!(field.presence, Presence::Constant(_)))
+            .map(|field| &field.ty)
+            .collect(),
         Item::Vocabulary(_) => Vec::new(),
         Item::Union(item) => item.arms.iter().map(|arm| &arm.ty).collect(),
     }
@@ -100,7 +131,11 @@ fn types_of(item: &Item) -> Vec<&Ty> {
 fn walk<'t>(ty: &'t Ty, visit: &mut impl FnMut(&'t Ty)) {
     visit(ty);
     match ty {
-        Ty::List(inner) | Ty::Map(inner) | Ty::Nullable(inner) | Ty::OneOrMany(inner) | Ty::Boxed(inner) => walk(inner, visit),
+        Ty::List(inner)
+        | Ty::Map(inner)
+        | Ty::Nullable(inner)
+        | Ty::OneOrMany(inner)
+        | Ty::Boxed(inner) => walk(inner, visit),
         _ => {}
     }
 }
@@ -115,7 +150,21 @@ fn ident(name: &str) -> Ident {
 
 /// A doc comment, a line an attribute, as `///` would write it.
 fn doc(text: &str) -> TokenStream {
-    let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    let lines = text.lines().flat_map(|paragraph| {
+        let lines = crate::model::wrap(paragraph);
+        if lines.is_empty() {
+            vec![String::new()]
+        } else {
+            lines
+        }
+    });
+    let lines = lines.map(|line| {
+        if line.is_empty() {
+            line
+        } else {
+            format!(" {line}")
+        }
+    });
     quote! { #(#[doc = #lines])* }
 }
 

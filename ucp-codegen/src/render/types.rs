@@ -21,12 +21,22 @@ fn derive(own: &[&str], more: &[String], total: bool) -> TokenStream {
         .filter(|path| !own.contains(&last(path).as_str()))
         .filter(|path| total || !matches!(last(path).as_str(), "Eq" | "Hash"))
         .cloned();
-    let paths = own.iter().map(ToString::to_string).chain(more).filter_map(|path| syn::parse_str::<syn::Path>(&path).ok());
+    let paths = own
+        .iter()
+        .map(ToString::to_string)
+        .chain(more)
+        .filter_map(|path| syn::parse_str::<syn::Path>(&path).ok());
     quote! { #[derive(#(#paths),*)] }
 }
 
 fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
-    reason.map(|reason| if reason.is_empty() { quote! { #[deprecated] } } else { quote! { #[deprecated(note = #reason)] } })
+    reason.map(|reason| {
+        if reason.is_empty() {
+            quote! { #[deprecated] }
+        } else {
+            quote! { #[deprecated(note = #reason)] }
+        }
+    })
 }
 
 fn structure(item: &Struct, derives: &[String]) -> TokenStream {
@@ -53,7 +63,11 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
     });
     let build = item.sent.then(|| constructor(item, &name));
     // Reading and writing a deprecated field is not using it.
-    let allow = item.fields.iter().any(|field| field.deprecated.is_some()).then(|| quote! { #[allow(deprecated)] });
+    let allow = item
+        .fields
+        .iter()
+        .any(|field| field.deprecated.is_some())
+        .then(|| quote! { #[allow(deprecated)] });
     quote! {
         #docs
         #attribute
@@ -111,7 +125,9 @@ fn read(field: &Field) -> Option<TokenStream> {
 }
 
 fn read_constant(field: &Field) -> Option<TokenStream> {
-    let Presence::Constant(value) = &field.presence else { return None };
+    let Presence::Constant(value) = &field.presence else {
+        return None;
+    };
     let wire = &field.wire;
     Some(quote! { members.constant(#wire, #value)?; })
 }
@@ -121,14 +137,20 @@ fn write(field: &Field) -> TokenStream {
     let wire = &field.wire;
     match &field.presence {
         Presence::Required => quote! { sink.put(#wire, &self.#name)?; },
-        Presence::Optional | Presence::Nullable => quote! { sink.put_optional(#wire, &self.#name)?; },
+        Presence::Optional | Presence::Nullable => {
+            quote! { sink.put_optional(#wire, &self.#name)?; }
+        }
         Presence::Constant(value) => quote! { sink.put(#wire, #value)?; },
     }
 }
 
 /// `new` with what is required, and a setter for each of the rest.
 fn constructor(item: &Struct, name: &Ident) -> TokenStream {
-    let required: Vec<&Field> = item.fields.iter().filter(|field| field.presence == Presence::Required).collect();
+    let required: Vec<&Field> = item
+        .fields
+        .iter()
+        .filter(|field| field.presence == Presence::Required)
+        .collect();
     let parameters = required.iter().map(|field| {
         let (name, of) = (ident(&field.ident), accepted(&field.ty));
         quote! { #name: #of }
@@ -145,10 +167,18 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         }
     });
     let setters = item.fields.iter().filter_map(setter);
-    let allow = item.fields.iter().any(|field| field.deprecated.is_some()).then(|| quote! { #[allow(deprecated)] });
+    let allow = item
+        .fields
+        .iter()
+        .any(|field| field.deprecated.is_some())
+        .then(|| quote! { #[allow(deprecated)] });
     // Most take one or two; where a contract requires more, positions are still the shortest way.
     let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
-    let docs = doc(&if required.is_empty() { "With nothing set.".to_owned() } else { "With what the contract requires; the rest is unset.".to_owned() });
+    let docs = doc(&if required.is_empty() {
+        "With nothing set.".to_owned()
+    } else {
+        "With what the contract requires; the rest is unset.".to_owned()
+    });
     quote! {
         #allow
         impl #name {
@@ -167,7 +197,7 @@ fn setter(field: &Field) -> Option<TokenStream> {
     let (name, of) = (ident(&field.ident), accepted(&field.ty));
     let value = convert(&field.ty, &name);
     let attribute = deprecated(field.deprecated.as_ref());
-    let docs = doc(&format!("Sets [`{0}`](Self::{0}).", field.ident.trim_start_matches("r#")));
+    let docs = doc(&format!("Sets `{}`.", field.wire));
     let set = |value: TokenStream| {
         quote! {
             #docs
@@ -184,7 +214,10 @@ fn setter(field: &Field) -> Option<TokenStream> {
         Presence::Nullable => {
             let set = set(quote! { Some(#value) });
             let null = ident(&format!("null_{}", field.ident.trim_start_matches("r#")));
-            let docs = doc(&format!("Sets [`{0}`](Self::{0}) to `null`, which clears it.", field.ident.trim_start_matches("r#")));
+            let docs = doc(&format!(
+                "Sets `{}` to `null`, which clears it.",
+                field.wire
+            ));
             Some(quote! {
                 #set
                 #docs
@@ -219,7 +252,9 @@ fn accepted(of: &Ty) -> TokenStream {
 fn convert(of: &Ty, name: &Ident) -> TokenStream {
     match of {
         Ty::Text => quote! { #name.into() },
-        Ty::List(inner) if **inner == Ty::Text => quote! { #name.into_iter().map(Into::into).collect() },
+        Ty::List(inner) if **inner == Ty::Text => {
+            quote! { #name.into_iter().map(Into::into).collect() }
+        }
         Ty::List(_) => quote! { #name.into_iter().collect() },
         Ty::Boxed(_) => quote! { Box::new(#name) },
         _ => quote! { #name },
@@ -230,8 +265,16 @@ fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
     let name = ident(&item.name);
     let text = &item.name;
     let docs = doc(&item.docs);
-    let derive = derive(&["Clone", "Debug", "PartialEq", "Eq", "Hash"], derives, true);
-    let (variants, values): (Vec<Ident>, Vec<&String>) = item.arms.iter().map(|(variant, value)| (ident(variant), value)).unzip();
+    let derive = derive(
+        &["Clone", "Debug", "PartialEq", "Eq", "Hash"],
+        derives,
+        true,
+    );
+    let (variants, values): (Vec<Ident>, Vec<&String>) = item
+        .arms
+        .iter()
+        .map(|(variant, value)| (ident(variant), value))
+        .unzip();
     let arm_docs = values.iter().map(|value| doc(&format!("`{value}`.")));
     quote! {
         #docs
@@ -271,7 +314,11 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
     let name = ident(&item.name);
     let text = &item.name;
     let docs = doc(&item.docs);
-    let own: &[&str] = if item.total { &["Clone", "Debug", "PartialEq", "Eq"] } else { &["Clone", "Debug", "PartialEq"] };
+    let own: &[&str] = if item.total {
+        &["Clone", "Debug", "PartialEq", "Eq"]
+    } else {
+        &["Clone", "Debug", "PartialEq"]
+    };
     let derive = derive(own, derives, item.total);
     let variants: Vec<Ident> = item.arms.iter().map(|arm| ident(&arm.variant)).collect();
     let types: Vec<TokenStream> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
@@ -293,20 +340,29 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
                 let members = &arm.members;
                 if members.is_empty() { read } else { quote! { if #(wire::has(value, #members))&&* { return #read; } } }
             });
-            let otherwise = item.arms.iter().all(|arm| !arm.members.is_empty()).then(|| quote! { None });
+            let otherwise = item
+                .arms
+                .iter()
+                .all(|arm| !arm.members.is_empty())
+                .then(|| quote! { None });
             quote! { #(#tests)* #otherwise }
         }
     };
-    let conversions = item.arms.iter().zip(&variants).filter(|(arm, _)| matches!(arm.ty, Ty::Named(_))).map(|(arm, variant)| {
-        let of = ty(&arm.ty);
-        quote! {
-            impl From<#of> for #name {
-                fn from(arm: #of) -> Self {
-                    Self::#variant(arm)
+    let conversions = item
+        .arms
+        .iter()
+        .zip(&variants)
+        .filter(|(arm, _)| matches!(arm.ty, Ty::Named(_)))
+        .map(|(arm, variant)| {
+            let of = ty(&arm.ty);
+            quote! {
+                impl From<#of> for #name {
+                    fn from(arm: #of) -> Self {
+                        Self::#variant(arm)
+                    }
                 }
             }
-        }
-    });
+        });
     quote! {
         #docs
         #derive

@@ -64,16 +64,30 @@ fn read(form: Option<&Value>, keyword: &str) -> Result<Option<Marked>, String> {
         Some("omit") => Ok(Mark::Omit),
         Some("optional") => Ok(Mark::Optional),
         Some("required") => Ok(Mark::Required),
-        _ => Err(format!("`{keyword}` is `omit`, `optional` or `required`, alone or per operation")),
+        _ => Err(format!(
+            "`{keyword}` is `omit`, `optional` or `required`, alone or per operation"
+        )),
     };
     match form.and_then(|form| form.get("transition")) {
-        None => Ok(Some(Marked { mark: plain(form)?, transition: None })),
+        None => Ok(Some(Marked {
+            mark: plain(form)?,
+            transition: None,
+        })),
         // A transition announces what will be; until then, what was holds.
         Some(transition) => {
-            let to = transition.get("to").and_then(Value::as_str).unwrap_or("something else");
+            let to = transition
+                .get("to")
+                .and_then(Value::as_str)
+                .unwrap_or("something else");
             let why = transition.get("description").and_then(Value::as_str);
-            let text = why.map_or_else(|| format!("Will become `{to}`."), |why| format!("Will become `{to}`: {why}"));
-            Ok(Some(Marked { mark: plain(transition.get("from"))?, transition: Some(text) }))
+            let text = why.map_or_else(
+                || format!("Will become `{to}`."),
+                |why| format!("Will become `{to}`: {why}"),
+            );
+            Ok(Some(Marked {
+                mark: plain(transition.get("from"))?,
+                transition: Some(text),
+            }))
         }
     }
 }
@@ -85,19 +99,32 @@ mod tests {
 
     fn request(verb: &str, marks: Value) -> Option<Mark> {
         let property = json!({ "ucp_request": marks });
-        mark(&property, &View::Request(verb.into())).unwrap().map(|marked| marked.mark)
+        mark(&property, &View::Request(verb.into()))
+            .unwrap()
+            .map(|marked| marked.mark)
     }
 
     #[test]
     fn reads_every_form() {
         assert_eq!(request("create", json!("omit")), Some(Mark::Omit));
         assert_eq!(request("search", json!("optional")), Some(Mark::Optional));
-        assert_eq!(request("create", json!({"create": "required", "update": "omit"})), Some(Mark::Required));
-        // Cases C07: an operation that is not listed has no mark.
-        assert_eq!(request("complete", json!({"create": "required", "update": "omit"})), None);
-        assert_eq!(mark(&json!({"ucp_request": "omit"}), &View::Response), Ok(None));
         assert_eq!(
-            mark(&json!({"ucp_response": "omit"}), &View::Response).unwrap().map(|marked| marked.mark),
+            request("create", json!({"create": "required", "update": "omit"})),
+            Some(Mark::Required)
+        );
+        // Cases C07: an operation that is not listed has no mark.
+        assert_eq!(
+            request("complete", json!({"create": "required", "update": "omit"})),
+            None
+        );
+        assert_eq!(
+            mark(&json!({"ucp_request": "omit"}), &View::Response),
+            Ok(None)
+        );
+        assert_eq!(
+            mark(&json!({"ucp_response": "omit"}), &View::Response)
+                .unwrap()
+                .map(|marked| marked.mark),
             Some(Mark::Omit)
         );
     }
@@ -109,14 +136,25 @@ mod tests {
         let long = json!({ "ucp_request": { "update": transition } });
         let short = json!({ "ucp_request": transition });
         for property in [long, short] {
-            let marked = mark(&property, &View::Request("update".into())).unwrap().unwrap();
+            let marked = mark(&property, &View::Request("update".into()))
+                .unwrap()
+                .unwrap();
             assert_eq!(marked.mark, Mark::Required);
-            assert_eq!(marked.transition.as_deref(), Some("Will become `omit`: moves to the path"));
+            assert_eq!(
+                marked.transition.as_deref(),
+                Some("Will become `omit`: moves to the path")
+            );
         }
     }
 
     #[test]
     fn refuses_other_words() {
-        assert!(mark(&json!({"ucp_request": "hidden"}), &View::Request("create".into())).is_err());
+        assert!(
+            mark(
+                &json!({"ucp_request": "hidden"}),
+                &View::Request("create".into())
+            )
+            .is_err()
+        );
     }
 }

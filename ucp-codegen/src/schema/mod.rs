@@ -58,7 +58,10 @@ impl Type {
     pub(crate) fn has_float(&self) -> bool {
         match self {
             Self::Number => true,
-            Self::List(inner) | Self::Map(inner) | Self::Nullable(inner) | Self::OneOrMany(inner) => inner.has_float(),
+            Self::List(inner)
+            | Self::Map(inner)
+            | Self::Nullable(inner)
+            | Self::OneOrMany(inner) => inner.has_float(),
             _ => false,
         }
     }
@@ -100,7 +103,10 @@ pub(crate) enum Shape {
     Object(Vec<Field>),
     /// Known strings.
     Vocabulary(Vec<String>),
-    Union { tag: Option<String>, arms: Vec<Arm> },
+    Union {
+        tag: Option<String>,
+        arms: Vec<Arm>,
+    },
 }
 
 impl Shape {
@@ -146,11 +152,16 @@ impl Graph {
     /// The definition that a set of places comes from, when the contract names one: the definition
     /// itself, or the base of a composition.
     pub(crate) fn definition<'p>(&'p self, places: &'p [Place]) -> Option<&'p Place> {
-        let composed = self.compositions.iter().find(|composition| composition.covers(places));
-        composed.map(|composition| &composition.base).or_else(|| match places {
-            [place] if is_definition(place) => Some(place),
-            _ => None,
-        })
+        let composed = self
+            .compositions
+            .iter()
+            .find(|composition| composition.covers(places));
+        composed
+            .map(|composition| &composition.base)
+            .or_else(|| match places {
+                [place] if is_definition(place) => Some(place),
+                _ => None,
+            })
     }
 
     /// The node that stands for all views that agree with `id`.
@@ -195,26 +206,49 @@ impl<'a> Reader<'a> {
     /// Ends reading: views that agree are shared.
     pub(crate) fn finish(self) -> Graph {
         let shared = share::share(&self.nodes);
-        Graph { nodes: self.nodes, compositions: self.compositions, shared }
+        Graph {
+            nodes: self.nodes,
+            compositions: self.compositions,
+            shared,
+        }
     }
 
     /// The branches of a body that is `oneOf` alternatives; the body itself when it is not.
     pub(crate) fn branches(&mut self, place: &Place) -> Vec<Place> {
         let place = self.target(place);
-        let count = self.source.value(&place).and_then(|value| value.get("oneOf")).and_then(Value::as_array).map_or(0, Vec::len);
+        let count = self
+            .source
+            .value(&place)
+            .and_then(|value| value.get("oneOf"))
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
         if count == 0 {
             return vec![place];
         }
         let alternatives = place.child("oneOf");
-        (0..count).map(|index| self.target(&alternatives.child(index))).collect()
+        (0..count)
+            .map(|index| self.target(&alternatives.child(index)))
+            .collect()
     }
 
     /// Whether a schema is an error envelope: `ucp.status` can only be `error`.
     pub(crate) fn is_error(&mut self, place: &Place) -> bool {
         let merged = self.merge(std::slice::from_ref(place), &View::Response);
-        let Some(ucp) = merged.properties.get("ucp").map(|property| property.places.clone()) else { return false };
+        let Some(ucp) = merged
+            .properties
+            .get("ucp")
+            .map(|property| property.places.clone())
+        else {
+            return false;
+        };
         let merged = self.merge(&ucp, &View::Response);
-        let Some(status) = merged.properties.get("status").map(|property| property.places.clone()) else { return false };
+        let Some(status) = merged
+            .properties
+            .get("status")
+            .map(|property| property.places.clone())
+        else {
+            return false;
+        };
         self.merge(&status, &View::Response).constant == Some(Value::from("error"))
     }
 
@@ -226,7 +260,11 @@ impl<'a> Reader<'a> {
             return known.clone();
         }
         let mut merged = self.merge(&places, view);
-        if let Some(composition) = self.compositions.iter().find(|composition| composition.covers(&places)) {
+        if let Some(composition) = self
+            .compositions
+            .iter()
+            .find(|composition| composition.covers(&places))
+        {
             // What is composed reads like its base, not like the last extension.
             let base = composition.base.clone();
             merged.docs = self.merge(std::slice::from_ref(&base), view).docs;
@@ -246,24 +284,44 @@ impl<'a> Reader<'a> {
             }
         }
         if let [one] = targets.as_slice()
-            && let Some(composition) = self.compositions.iter().find(|composition| composition.base == *one)
+            && let Some(composition) = self
+                .compositions
+                .iter()
+                .find(|composition| composition.base == *one)
         {
             targets.extend(composition.overlays.iter().cloned());
         }
-        let closures: Vec<BTreeSet<Place>> = targets.iter().map(|target| self.closure(target)).collect();
-        let included = |place: &Place| targets.iter().zip(&closures).any(|(other, closure)| other != place && closure.contains(place));
-        targets.iter().filter(|place| !included(place)).cloned().collect()
+        let closures: Vec<BTreeSet<Place>> =
+            targets.iter().map(|target| self.closure(target)).collect();
+        let included = |place: &Place| {
+            targets
+                .iter()
+                .zip(&closures)
+                .any(|(other, closure)| other != place && closure.contains(place))
+        };
+        targets
+            .iter()
+            .filter(|place| !included(place))
+            .cloned()
+            .collect()
     }
 
     /// Follows a schema that says nothing but `$ref`, or an `allOf` of only one.
     fn target(&mut self, place: &Place) -> Place {
         let mut seen = vec![place.clone()];
         while let Some(here) = seen.last().cloned() {
-            let Some(Value::Object(schema)) = self.source.value(&here) else { return here };
-            if schema.keys().any(|keyword| !layers::is_annotation(keyword) && keyword != "$ref" && keyword != "allOf") {
+            let Some(Value::Object(schema)) = self.source.value(&here) else {
+                return here;
+            };
+            if schema.keys().any(|keyword| {
+                !layers::is_annotation(keyword) && keyword != "$ref" && keyword != "allOf"
+            }) {
                 return here;
             }
-            let next = match (schema.get("$ref").and_then(Value::as_str), schema.get("allOf").and_then(Value::as_array)) {
+            let next = match (
+                schema.get("$ref").and_then(Value::as_str),
+                schema.get("allOf").and_then(Value::as_array),
+            ) {
                 (Some(reference), None) => {
                     let reference = reference.to_owned();
                     self.source.resolve(&here, &reference, self.diagnostics)
@@ -290,14 +348,24 @@ impl<'a> Reader<'a> {
         let mut closure = BTreeSet::new();
         let (reference, branches) = match self.source.value(place) {
             Some(Value::Object(schema)) => (
-                schema.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned),
-                schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len),
+                schema
+                    .get("$ref")
+                    .and_then(Value::as_str)
+                    .map(ToOwned::to_owned),
+                schema
+                    .get("allOf")
+                    .and_then(Value::as_array)
+                    .map_or(0, Vec::len),
             ),
             _ => (None, 0),
         };
-        let included = reference.and_then(|reference| self.source.resolve(place, &reference, self.diagnostics));
+        let included = reference
+            .and_then(|reference| self.source.resolve(place, &reference, self.diagnostics));
         let all_of = place.child("allOf");
-        for child in included.into_iter().chain((0..branches).map(|index| all_of.child(index))) {
+        for child in included
+            .into_iter()
+            .chain((0..branches).map(|index| all_of.child(index)))
+        {
             let inner = self.closure(&child);
             closure.extend(inner);
             closure.insert(child);
@@ -308,7 +376,12 @@ impl<'a> Reader<'a> {
 
     fn allocate(&mut self, key: &(Vec<Place>, View), shape: Shape, docs: Docs) -> NodeId {
         let id = NodeId(self.nodes.len());
-        self.nodes.push(Node { places: key.0.clone(), view: key.1.clone(), shape, docs });
+        self.nodes.push(Node {
+            places: key.0.clone(),
+            view: key.1.clone(),
+            shape,
+            docs,
+        });
         self.known.insert(key.clone(), Type::Node(id));
         id
     }
@@ -363,7 +436,11 @@ impl<'a> Reader<'a> {
         let id = self.allocate(key, Shape::Object(Vec::new()), merged.docs.clone());
         let mut fields = Vec::new();
         for (name, property) in &merged.properties {
-            let ty = if property.places.is_empty() { Type::Any } else { self.type_of(&property.places, &key.1) };
+            let ty = if property.places.is_empty() {
+                Type::Any
+            } else {
+                self.type_of(&property.places, &key.1)
+            };
             let required = merged.required.contains(name);
             let ty = match ty {
                 // Absent or this: a field is needed to tell which.
@@ -372,7 +449,13 @@ impl<'a> Reader<'a> {
             };
             let docs = self.docs(&property.places, property.transition.clone());
             let origin = property.places.last().cloned();
-            fields.push(Field { name: name.clone(), ty, required, docs, origin });
+            fields.push(Field {
+                name: name.clone(),
+                ty,
+                required,
+                docs,
+                origin,
+            });
         }
         self.fill(id, Shape::Object(fields));
         Type::Node(id)
@@ -380,7 +463,10 @@ impl<'a> Reader<'a> {
 
     fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
         let view = &key.1;
-        let merged: Vec<Merged> = alternatives.iter().map(|place| self.merge(std::slice::from_ref(place), view)).collect();
+        let merged: Vec<Merged> = alternatives
+            .iter()
+            .map(|place| self.merge(std::slice::from_ref(place), view))
+            .collect();
         let kinds: Vec<BTreeSet<String>> = merged.iter().map(|merged| merged.types(self)).collect();
         let only = |kinds: &BTreeSet<String>, kind: &str| kinds.len() == 1 && kinds.contains(kind);
 
@@ -393,16 +479,26 @@ impl<'a> Reader<'a> {
             let items = list.items.clone();
             let single = self.type_of(std::slice::from_ref(first), view);
             let item = self.type_of(&items, view);
-            return if single == item { Type::OneOrMany(Box::new(single)) } else { Type::Any };
+            return if single == item {
+                Type::OneOrMany(Box::new(single))
+            } else {
+                Type::Any
+            };
         }
         if !kinds.iter().all(|kinds| only(kinds, "object")) {
             return Type::Any;
         }
 
-        let constants: Vec<BTreeMap<String, String>> = merged.iter().map(|merged| self.constants(merged, view)).collect();
+        let constants: Vec<BTreeMap<String, String>> = merged
+            .iter()
+            .map(|merged| self.constants(merged, view))
+            .collect();
         let tag = constants.first().and_then(|first| {
             first.keys().find(|name| {
-                let values: BTreeSet<&String> = constants.iter().filter_map(|constants| constants.get(*name)).collect();
+                let values: BTreeSet<&String> = constants
+                    .iter()
+                    .filter_map(|constants| constants.get(*name))
+                    .collect();
                 values.len() == constants.len()
             })
         });
@@ -413,22 +509,53 @@ impl<'a> Reader<'a> {
                 .iter()
                 .enumerate()
                 .map(|(index, arm)| {
-                    let others = merged.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
-                    arm.required.iter().filter(|name| others.clone().all(|other| !other.properties.contains_key(*name))).cloned().collect()
+                    let others = merged
+                        .iter()
+                        .enumerate()
+                        .filter(|(other, _)| *other != index)
+                        .map(|(_, other)| other);
+                    arm.required
+                        .iter()
+                        .filter(|name| {
+                            others
+                                .clone()
+                                .all(|other| !other.properties.contains_key(*name))
+                        })
+                        .cloned()
+                        .collect()
                 })
                 .collect()
         };
-        if tag.is_none() && selectors.iter().filter(|members| members.is_empty()).count() > 1 {
+        if tag.is_none()
+            && selectors
+                .iter()
+                .filter(|members| members.is_empty())
+                .count()
+                > 1
+        {
             // Nothing that an object carries tells the arms apart, and none is guessed.
             return Type::Any;
         }
         let tag = tag.cloned();
-        let id = self.allocate(key, Shape::Union { tag: tag.clone(), arms: Vec::new() }, docs);
+        let id = self.allocate(
+            key,
+            Shape::Union {
+                tag: tag.clone(),
+                arms: Vec::new(),
+            },
+            docs,
+        );
         let mut arms = Vec::new();
         for (index, place) in alternatives.iter().enumerate() {
             let ty = self.type_of(std::slice::from_ref(place), view);
-            let value = tag.as_ref().and_then(|tag| constants.get(index)?.get(tag).cloned());
-            arms.push(Arm { ty, tag: value, members: selectors.get(index).cloned().unwrap_or_default() });
+            let value = tag
+                .as_ref()
+                .and_then(|tag| constants.get(index)?.get(tag).cloned());
+            arms.push(Arm {
+                ty,
+                tag: value,
+                members: selectors.get(index).cloned().unwrap_or_default(),
+            });
         }
         // The arm with the most distinguishing members is asked first, the one without any is last.
         arms.sort_by_key(|arm| std::cmp::Reverse(arm.members.len()));
@@ -456,14 +583,23 @@ impl<'a> Reader<'a> {
         docs
     }
 
-    fn problem(&mut self, place: &Place, code: Code, message: impl Into<String>, hint: Option<String>) {
+    fn problem(
+        &mut self,
+        place: &Place,
+        code: Code,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
         self.diagnostics.at(self.source, place, code, message, hint);
     }
 }
 
 impl Composition {
     fn covers(&self, places: &[Place]) -> bool {
-        !places.is_empty() && places.iter().all(|place| *place == self.base || self.overlays.contains(place))
+        !places.is_empty()
+            && places
+                .iter()
+                .all(|place| *place == self.base || self.overlays.contains(place))
     }
 }
 

@@ -8,10 +8,17 @@ use std::fmt::Write;
 /// alike nodes below. Refines a partition until it is stable, so recursion is no obstacle.
 pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
     // Nodes begin alike when they come from the same places and look alike on the surface.
-    let mut classes: Vec<usize> = partition(nodes.iter().map(|node| (node.places.clone(), surface(&node.shape))));
+    let mut classes: Vec<usize> = partition(
+        nodes
+            .iter()
+            .map(|node| (node.places.clone(), surface(&node.shape))),
+    );
     loop {
         let refined = partition(nodes.iter().zip(&classes).map(|(node, class)| {
-            let below: Vec<usize> = children(&node.shape).iter().filter_map(|child| classes.get(child.0).copied()).collect();
+            let below: Vec<usize> = children(&node.shape)
+                .iter()
+                .filter_map(|child| classes.get(child.0).copied())
+                .collect();
             (*class, below)
         }));
         if count(&refined) == count(&classes) {
@@ -20,7 +27,11 @@ pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
         classes = refined;
     }
     let mut first: HashMap<usize, NodeId> = HashMap::new();
-    classes.iter().enumerate().map(|(index, class)| *first.entry(*class).or_insert(NodeId(index))).collect()
+    classes
+        .iter()
+        .enumerate()
+        .map(|(index, class)| *first.entry(*class).or_insert(NodeId(index)))
+        .collect()
 }
 
 fn count(classes: &[usize]) -> usize {
@@ -42,10 +53,24 @@ fn surface(shape: &Shape) -> String {
     // Writing to a string does not fail.
     let _ = match shape {
         Shape::Vocabulary(values) => write!(text, "{values:?}"),
-        Shape::Object(fields) => fields.iter().try_for_each(|field| write!(text, "{}:{}:{};", field.name, blank(&field.ty), field.required)),
-        Shape::Union { tag, arms } => {
-            arms.iter().try_for_each(|arm| write!(text, "{tag:?}{}{:?}{:?};", blank(&arm.ty), arm.tag, arm.members))
-        }
+        Shape::Object(fields) => fields.iter().try_for_each(|field| {
+            write!(
+                text,
+                "{}:{}:{};",
+                field.name,
+                blank(&field.ty),
+                field.required
+            )
+        }),
+        Shape::Union { tag, arms } => arms.iter().try_for_each(|arm| {
+            write!(
+                text,
+                "{tag:?}{}{:?}{:?};",
+                blank(&arm.ty),
+                arm.tag,
+                arm.members
+            )
+        }),
     };
     text
 }
@@ -62,5 +87,9 @@ fn blank(ty: &Type) -> String {
 }
 
 fn children(shape: &Shape) -> Vec<NodeId> {
-    shape.types().into_iter().filter_map(|ty| ty.nodes().map(|(id, _)| id)).collect()
+    shape
+        .types()
+        .into_iter()
+        .filter_map(|ty| ty.nodes().map(|(id, _)| id))
+        .collect()
 }
