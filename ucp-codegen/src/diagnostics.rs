@@ -122,10 +122,6 @@ impl Diagnostics {
         self.0.is_empty()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Adds a mistake about an option.
     pub(crate) fn option(
         &mut self,

@@ -1,5 +1,7 @@
 //! The project's chores, as `cargo xtask <chore>`.
 
+mod expand;
+mod regenerate;
 mod verify_specs;
 
 use std::error::Error;
@@ -7,6 +9,10 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <chore>
 
+  regenerate [--check]
+      write the checked-in generated sources, or compare them with what would be written
+  expand 'release: \"2026-04-08\", extensions: [discount]'
+      print what `include_ucp! { … }` generates
   verify-specs --official DIR [--release VERSION]
       compare our contract with the published one, fact by fact";
 
@@ -18,6 +24,8 @@ fn main() -> ExitCode {
     let chore = args.next();
     let args: Vec<String> = args.collect();
     let done: Chore = match chore.as_deref() {
+        Some("regenerate") => regenerate::run(&args),
+        Some("expand") => expand::run(&args),
         Some("verify-specs") => verify_specs::run(&args),
         Some(other) => Err(format!("no chore `{other}`\n{USAGE}").into()),
         None => Err(USAGE.into()),

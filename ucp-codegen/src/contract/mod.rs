@@ -28,7 +28,6 @@ pub(crate) struct Operation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Place>,
     pub(crate) answers: Vec<Answer>,
-    pub(crate) place: Place,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +112,8 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
                 );
                 continue;
             }
-            seen.push((id.clone(), place.clone()));
-            let operation = read_operation(operation, id, method, path, place);
+            seen.push((id.clone(), place));
+            let operation = read_operation(operation, id, method, path);
             if webhook {
                 contract.webhooks.push(operation)
             } else {
@@ -130,7 +129,6 @@ fn read_operation(
     id: String,
     method: &str,
     path: &str,
-    place: Place,
 ) -> Operation {
     let parameters = operation
         .parameters
@@ -183,6 +181,5 @@ fn read_operation(
         parameters: parameters.collect(),
         body,
         answers: answers.collect(),
-        place,
     }
 }

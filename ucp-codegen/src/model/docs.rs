@@ -43,7 +43,7 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
 /// A paragraph of the contract, safe for rustdoc and closed by a full stop.
 pub(super) fn sentence(text: &str) -> String {
     let mut safe = escape(text.trim());
-    if safe.ends_with(|c: char| c.is_alphanumeric() || c == ')' || c == '`') {
+    if !safe.is_empty() && !safe.ends_with(['.', '!', '?', ':']) {
         safe.push('.');
     }
     safe

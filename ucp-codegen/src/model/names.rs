@@ -94,7 +94,7 @@ pub(crate) fn definition_words(stem: &str, key: Option<&str>) -> String {
     let snake = key.to_snake_case();
     let is_view = snake.ends_with("_schema");
     let words: Vec<&str> = snake.split('_').filter(|word| *word != "schema").collect();
-    let generic = words.iter().all(|word| GENERIC.contains(word));
+    let generic = matches!(words.as_slice(), [word] if GENERIC.contains(word));
     if is_view || generic {
         let rest: Vec<&str> = words.into_iter().filter(|word| *word != "base").collect();
         return if rest.is_empty() {
@@ -204,6 +204,7 @@ mod tests {
             ),
             ("service", Some("response_schema"), "ServiceResponse"),
             ("pagination", Some("request"), "PaginationRequest"),
+            ("messages", Some("error_response"), "ErrorResponse"),
             ("discount", Some("applied_discount"), "AppliedDiscount"),
             ("option", None, "OptionType"),
         ] {

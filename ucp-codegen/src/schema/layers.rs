@@ -225,8 +225,9 @@ impl Reader<'_> {
         later: &mut Vec<Place>,
         chain: &mut Vec<Place>,
     ) {
-        if chain.contains(place) {
-            let first = chain.first().cloned().unwrap_or_else(|| place.clone());
+        if let Some(start) = chain.iter().position(|known| known == place) {
+            // Whichever way the cycle was entered, it is reported at one place.
+            let first = chain.iter().skip(start).min().cloned().unwrap_or_else(|| place.clone());
             self.problem(
                 &first,
                 Code::RefCycle,

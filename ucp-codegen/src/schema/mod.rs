@@ -406,7 +406,7 @@ impl<'a> Reader<'a> {
             return Type::Constant(constant.clone());
         }
         if let Some(values) = &merged.vocabulary {
-            let shape = Shape::Vocabulary(values.iter().cloned().collect());
+            let shape = Shape::Vocabulary(values.clone());
             return Type::Node(self.allocate(key, shape, merged.docs));
         }
         match types.first().map(String::as_str) {
@@ -519,7 +519,7 @@ impl<'a> Reader<'a> {
                         .filter(|name| {
                             others
                                 .clone()
-                                .all(|other| !other.properties.contains_key(*name))
+                                .all(|other| !other.properties.contains_key(name))
                         })
                         .cloned()
                         .collect()
