@@ -91,15 +91,20 @@ fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option
             }
         })
         .collect();
-    let events: Vec<(&Operation, Type)> = webhooks
+    let events: Vec<model::Bodies<'_>> = webhooks
         .iter()
         .filter(|_| options.operations.is_empty())
-        .filter_map(|webhook| {
-            let place = webhook.body.as_ref()?;
-            Some((
-                webhook,
-                reader.type_of(std::slice::from_ref(place), &View::Response),
-            ))
+        .filter_map(|operation| {
+            let place = operation.body.as_ref()?;
+            let success = reader.type_of(std::slice::from_ref(place), &View::Response);
+            let service = service_of(&mut reader, place);
+            Some(model::Bodies {
+                operation,
+                request: None,
+                success,
+                failure: Type::Any,
+                service,
+            })
         })
         .collect();
     let graph = reader.finish();

@@ -62,3 +62,11 @@ pub trait Endpoint: Send + Sync + 'static {
     /// The body of an answer whose `ucp.status` is `error`.
     type Failure: Read + Send;
 }
+
+/// The type that stands for a webhook: what a merchant sends on its own.
+pub trait Webhook: Send + Sync + 'static {
+    /// The operation; its path is the webhook's name in the contract.
+    const OPERATION: &'static Operation;
+    /// The body.
+    type Body: Read + Send;
+}

@@ -265,16 +265,11 @@ impl WithAcceptLanguage for ::ucp_runtime::Call<operations::GetProduct> {
         self.exposed_header("Accept-Language", accept_language)
     }
 }
-/// Receive an order event.
-///
-/// Tells the platform that an order has changed; the business posts it to the platform's
-/// webhook URL.
-///
-/// The body of the webhook `order_event_webhook`.
-pub type OrderEventWebhook = Order;
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
-    use ::ucp_runtime::{Endpoint, Header, Operation, http::Method};
+    use ::ucp_runtime::Endpoint;
+    use ::ucp_runtime::Webhook;
+    use ::ucp_runtime::{Header, Operation, http::Method};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -1083,6 +1078,55 @@ pub mod operations {
         );
         type Success = super::GetProductResponse;
         type Failure = super::ErrorResponse;
+    }
+    /// `order_event_webhook`: the webhook `orderEvent`.
+    ///
+    /// Receive an order event.
+    ///
+    /// Tells the platform that an order has changed; the business posts it to the platform's
+    /// webhook URL.
+    #[derive(Clone, Copy, Debug)]
+    #[non_exhaustive]
+    pub struct OrderEventWebhook;
+    impl Webhook for OrderEventWebhook {
+        const OPERATION: &'static Operation = &Operation::new(
+            "2026-04-08",
+            "dev.ucp.shopping",
+            "order_event_webhook",
+            Method::POST,
+            "orderEvent",
+            &[
+                Header {
+                    name: "Signature",
+                    required: false,
+                },
+                Header {
+                    name: "Signature-Input",
+                    required: false,
+                },
+                Header {
+                    name: "Content-Digest",
+                    required: false,
+                },
+                Header {
+                    name: "UCP-Agent",
+                    required: true,
+                },
+                Header {
+                    name: "X-API-Key",
+                    required: false,
+                },
+                Header {
+                    name: "Webhook-Timestamp",
+                    required: true,
+                },
+                Header {
+                    name: "Webhook-Id",
+                    required: true,
+                },
+            ],
+        );
+        type Body = super::Order;
     }
 }
 pub use self::ap2_mandate::*;

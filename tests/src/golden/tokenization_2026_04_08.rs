@@ -52,7 +52,8 @@ impl Client {
 }
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
-    use ::ucp_runtime::{Endpoint, Header, Operation, http::Method};
+    use ::ucp_runtime::Endpoint;
+    use ::ucp_runtime::{Header, Operation, http::Method};
     /// `tokenize`: `POST /tokenize`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]

@@ -2,8 +2,8 @@
 
 use super::names::{self, Scope};
 use super::{
-    Argument, Arm, Field, Item, Method, Model, Presence, Struct, Ty, Union, Vocabulary, Webhook,
-    boxing, docs,
+    Argument, Arm, Field, Item, Method, Model, Presence, Struct, Ty, Union, Vocabulary, boxing,
+    docs,
 };
 use crate::contract::{Location, Operation};
 use crate::schema::{Docs, Graph, Node, NodeId, Shape, Type, View};
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Bodies<'c> {
     pub(crate) operation: &'c Operation,
     pub(crate) request: Option<Type>,
+    /// For a webhook: what the merchant sends.
     pub(crate) success: Type,
     pub(crate) failure: Type,
     pub(crate) service: String,
@@ -52,13 +53,13 @@ pub(crate) fn build(
     source: &Source,
     graph: &Graph,
     operations: &[Bodies<'_>],
-    webhooks: &[(&Operation, Type)],
+    webhooks: &[Bodies<'_>],
     headers: &Headers<'_>,
 ) -> Model {
     let mut builder = Builder {
         source,
         graph,
-        bodies: body_words(operations),
+        bodies: body_words(operations, webhooks),
         names: BTreeMap::new(),
         boxed: boxing::boxed(graph),
         floats: floats(graph),
@@ -102,17 +103,10 @@ pub(crate) fn build(
         .iter()
         .map(|bodies| builder.method(bodies, headers))
         .collect();
-    for (operation, body) in webhooks {
-        let body = builder.ty(None, body);
-        let alias = scope.claim(&[names::type_name(&operation.id)]);
-        let docs = operation_docs(operation, "Sent by the merchant on its own.");
-        model.webhooks.push(Webhook {
-            id: operation.id.clone(),
-            alias,
-            body,
-            docs,
-        });
-    }
+    model.webhooks = webhooks
+        .iter()
+        .map(|bodies| builder.method(bodies, headers))
+        .collect();
     model
 }
 
@@ -151,7 +145,7 @@ fn domain(path: &str) -> String {
 }
 
 /// What bodies that stand inline in an operation are called.
-fn body_words(operations: &[Bodies<'_>]) -> Vec<(Place, String)> {
+fn body_words(operations: &[Bodies<'_>], webhooks: &[Bodies<'_>]) -> Vec<(Place, String)> {
     let mut words = Vec::new();
     for Bodies { operation, .. } in operations {
         words.extend(
@@ -164,6 +158,18 @@ fn body_words(operations: &[Bodies<'_>]) -> Vec<(Place, String)> {
             operation
                 .success()
                 .map(|place| (place.clone(), format!("{}_response", operation.id))),
+        );
+    }
+    for Bodies { operation, .. } in webhooks {
+        let event = operation
+            .id
+            .strip_suffix("_webhook")
+            .unwrap_or(&operation.id);
+        words.extend(
+            operation
+                .body
+                .iter()
+                .map(|place| (place.clone(), event.to_owned())),
         );
     }
     words
@@ -342,7 +348,7 @@ impl Builder<'_> {
     fn modules(
         &self,
         operations: &[Bodies<'_>],
-        webhooks: &[(&Operation, Type)],
+        webhooks: &[Bodies<'_>],
     ) -> BTreeMap<NodeId, String> {
         let mut roots: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
         let node = |ty: &Type| ty.nodes().map(|(id, _)| self.graph.shared(id));
@@ -353,14 +359,17 @@ impl Builder<'_> {
                 .or_default()
                 .extend(types.filter_map(node));
         }
-        for (operation, body) in webhooks {
+        for Bodies {
+            operation, success, ..
+        } in webhooks
+        {
             // A webhook brings what an operation of its own domain answers; alone it is a domain.
-            let known = node(body).is_some_and(|id| roots.values().any(|ids| ids.contains(&id)));
+            let known = node(success).is_some_and(|id| roots.values().any(|ids| ids.contains(&id)));
             if !known {
                 roots
                     .entry(names::identifier(&operation.path))
                     .or_default()
-                    .extend(node(body));
+                    .extend(node(success));
             }
         }
         // What an extension adds to a composed type belongs to the extension.

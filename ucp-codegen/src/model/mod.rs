@@ -22,8 +22,8 @@ pub(crate) struct Model {
     /// Types by the domain that they belong to.
     pub(crate) modules: BTreeMap<String, Vec<Item>>,
     pub(crate) methods: Vec<Method>,
-    /// Bodies that merchants send on their own: the webhook's `operationId` and its type.
-    pub(crate) webhooks: Vec<Webhook>,
+    /// What merchants send on their own; `success` is the body.
+    pub(crate) webhooks: Vec<Method>,
     /// The root names of the capabilities and extensions that the types cover.
     pub(crate) capabilities: Vec<String>,
 }
@@ -159,12 +159,4 @@ pub(crate) struct Method {
     pub(crate) failure: Ty,
     pub(crate) docs: String,
     pub(crate) deprecated: bool,
-}
-
-#[derive(Debug)]
-pub(crate) struct Webhook {
-    pub(crate) id: String,
-    pub(crate) alias: String,
-    pub(crate) body: Ty,
-    pub(crate) docs: String,
 }

@@ -13,14 +13,12 @@ pub(super) fn render(model: &Model) -> TokenStream {
         .iter()
         .map(|item| endpoint(item, &model.release));
     let setters = setters(model);
-    let webhooks = model.webhooks.iter().map(|webhook| {
-        let (alias, body) = (ident(&webhook.alias), root(&webhook.body));
-        let docs = doc(&format!(
-            "{}\n\nThe body of the webhook `{}`.",
-            webhook.docs, webhook.id
-        ));
-        quote! { #docs pub type #alias = #body; }
-    });
+    let webhooks = model
+        .webhooks
+        .iter()
+        .map(|item| webhook(item, &model.release));
+    let imports = (!model.methods.is_empty()).then(|| quote! { use ::ucp_runtime::Endpoint; });
+    let more = (!model.webhooks.is_empty()).then(|| quote! { use ::ucp_runtime::Webhook; });
     quote! {
         /// Calls a merchant's operations. Cheap to clone.
         ///
@@ -49,13 +47,15 @@ pub(super) fn render(model: &Model) -> TokenStream {
         }
 
         #setters
-        #(#webhooks)*
 
         /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
         pub mod operations {
-            use ::ucp_runtime::{Endpoint, Header, Operation, http::Method};
+            #imports
+            #more
+            use ::ucp_runtime::{Header, Operation, http::Method};
 
             #(#endpoints)*
+            #(#webhooks)*
         }
     }
 }
@@ -105,15 +105,9 @@ fn set(argument: &Argument, value: &Ident) -> TokenStream {
 }
 
 fn endpoint(item: &Method, release: &str) -> TokenStream {
-    let marker = ident(&item.marker);
-    let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
-    let (id, path, service) = (&item.id, &item.path, &item.service);
-    let verb = ident(&item.verb);
-    let headers = item
-        .managed
-        .iter()
-        .map(|(name, required)| quote! { Header { name: #name, required: #required } });
+    let (marker, operation) = (ident(&item.marker), operation(item, release));
     let (success, failure) = (qualified(&item.success), qualified(&item.failure));
+    let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
     quote! {
         #docs
         #[derive(Clone, Copy, Debug)]
@@ -121,11 +115,40 @@ fn endpoint(item: &Method, release: &str) -> TokenStream {
         pub struct #marker;
 
         impl Endpoint for #marker {
-            const OPERATION: &'static Operation = &Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]);
+            const OPERATION: &'static Operation = &#operation;
             type Success = #success;
             type Failure = #failure;
         }
     }
+}
+
+fn webhook(item: &Method, release: &str) -> TokenStream {
+    let (marker, operation) = (ident(&item.marker), operation(item, release));
+    let body = qualified(&item.success);
+    let docs = doc(&format!(
+        "`{}`: the webhook `{}`.\n\n{}",
+        item.id, item.path, item.docs
+    ));
+    quote! {
+        #docs
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct #marker;
+
+        impl Webhook for #marker {
+            const OPERATION: &'static Operation = &#operation;
+            type Body = #body;
+        }
+    }
+}
+
+fn operation(item: &Method, release: &str) -> TokenStream {
+    let (id, path, service, verb) = (&item.id, &item.path, &item.service, ident(&item.verb));
+    let headers = item
+        .managed
+        .iter()
+        .map(|(name, required)| quote! { Header { name: #name, required: #required } });
+    quote! { Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]) }
 }
 
 /// A type as it is written at the root of the generated code.

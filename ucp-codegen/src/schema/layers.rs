@@ -227,7 +227,12 @@ impl Reader<'_> {
     ) {
         if let Some(start) = chain.iter().position(|known| known == place) {
             // Whichever way the cycle was entered, it is reported at one place.
-            let first = chain.iter().skip(start).min().cloned().unwrap_or_else(|| place.clone());
+            let first = chain
+                .iter()
+                .skip(start)
+                .min()
+                .cloned()
+                .unwrap_or_else(|| place.clone());
             self.problem(
                 &first,
                 Code::RefCycle,
