@@ -1,4 +1,12 @@
 //! `cargo xtask verify-specs`: is our contract the published one?
+//!
+//! Every keyword of either side is a fact, save what is not part of the REST contract or not ours
+//! to repeat:
+//!
+//! - prose: `description`, `summary`, `$comment`, and the sample payloads of media types;
+//! - identity: `$id`, `$schema`, `version`, and `info.version`, which is absent from the published
+//!   REST document;
+//! - other transports: OpenRPC documents, and the `embedded` block of the fulfillment extension.
 
 mod compare;
 mod tree;
