@@ -1495,7 +1495,7 @@ pub mod cart {
         pub line_items: Vec<LineItem>,
         /// Where the buyer is and what they prefer, as hints for price and availability.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -1513,7 +1513,7 @@ pub mod cart {
         ///
         /// Format: `uri`.
         pub continue_url: Option<String>,
-        /// RFC 3339 instant after which the cart is gone; absent when it is not known to expire.
+        /// RFC 3339 instant after which the cart is gone; absent when the business sets no limit.
         ///
         /// Format: `date-time`.
         pub expires_at: Option<String>,
@@ -1589,7 +1589,7 @@ pub mod cart {
         pub line_items: Vec<CreateLineItem>,
         /// Where the buyer is and what they prefer, as hints for price and availability.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -1741,7 +1741,7 @@ pub mod cart {
         pub line_items: Vec<UpdateLineItem>,
         /// Where the buyer is and what they prefer, as hints for price and availability.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -1984,7 +1984,8 @@ pub mod catalog {
         pub tags: Option<Vec<String>>,
         /// Data of the business's own.
         pub metadata: Option<wire::Map>,
-        /// Selection that the availability refers to; may be empty when the product has no options.
+        /// Selection that the availability refers to; empty or absent only when the product has no
+        /// options.
         pub selected: Option<Vec<SelectedOption>>,
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
@@ -2094,7 +2095,7 @@ pub mod catalog {
         pub filters: Option<SearchFilters>,
         /// Where the buyer is and what they prefer.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -2272,7 +2273,7 @@ pub mod catalog {
         pub filters: Option<SearchFilters>,
         /// Where the buyer is and what they prefer.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -3138,7 +3139,7 @@ pub mod catalog {
         pub query: Option<String>,
         /// Where the buyer is and what they prefer.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -3721,11 +3722,12 @@ pub mod checkout {
         pub buyer: Option<BuyerWithConsent>,
         /// Where the buyer is and what they prefer, as hints for price and availability.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
-        /// Where the session stands and so who has to act next.
+        /// Where the session stands: `incomplete` wants an update, `ready_for_complete` the completion,
+        /// `requires_escalation` the buyer, `complete_in_progress` patience; the others are final.
         pub status: CheckoutStatus,
         /// ISO 4217 code of all amounts, chosen by the business.
         pub currency: String,
@@ -3834,7 +3836,8 @@ pub mod checkout {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// Where the session stands and so who has to act next.
+    /// Where the session stands: `incomplete` wants an update, `ready_for_complete` the completion,
+    /// `requires_escalation` the buyer, `complete_in_progress` patience; the others are final.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum CheckoutStatus {
@@ -3889,7 +3892,7 @@ pub mod checkout {
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
     pub struct CompleteCheckout {
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -3977,7 +3980,7 @@ pub mod checkout {
         pub buyer: Option<BuyerWithConsent>,
         /// Where the buyer is and what they prefer, as hints for price and availability.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -4107,7 +4110,7 @@ pub mod checkout {
     pub struct OrderConfirmation {
         /// Identifier of the order, assigned by the business.
         pub id: String,
-        /// Order number as a person knows it; only the business sets it.
+        /// Order number or the like as a person knows it; only the business sets it.
         pub label: Option<String>,
         /// Page of the business that shows the order.
         ///
@@ -4445,7 +4448,7 @@ pub mod checkout {
         pub buyer: Option<BuyerWithConsent>,
         /// Where the buyer is and what they prefer, as hints for price and availability.
         pub context: Option<Context>,
-        /// What the platform observed, against abuse.
+        /// What the platform observed about the client, to fight abuse.
         pub signals: Option<Signals>,
         /// Where the buyer came from.
         pub attribution: Option<BTreeMap<String, String>>,
@@ -5093,7 +5096,7 @@ pub mod common {
             Self::Info(arm)
         }
     }
-    /// A problem that stands in the way.
+    /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
     pub struct MessageError {
@@ -5104,14 +5107,15 @@ pub mod common {
         pub code: String,
         /// RFC 9535 JSONPath of what the problem is with.
         pub path: Option<String>,
-        /// How `content` is written.
+        /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
         pub content_type: Option<MessageErrorContentType>,
         /// The problem in words, for people.
         pub content: String,
-        /// Who can solve it: the platform by changing its request, the buyer by input or review, or
-        /// nobody.
+        /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
+        /// the API cannot take (`requires_buyer_input`) or by a review (`requires_buyer_review`), or
+        /// nobody, so that a new resource is needed (`unrecoverable`).
         pub severity: MessageErrorSeverity,
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
@@ -5149,7 +5153,7 @@ pub mod common {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// How `content` is written.
+    /// Markup of `content`; plain text when absent.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum MessageErrorContentType {
@@ -5182,8 +5186,9 @@ pub mod common {
             }
         }
     }
-    /// Who can solve it: the platform by changing its request, the buyer by input or review, or
-    /// nobody.
+    /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
+    /// the API cannot take (`requires_buyer_input`) or by a review (`requires_buyer_review`), or
+    /// nobody, so that a new resource is needed (`unrecoverable`).
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum MessageErrorSeverity {
@@ -5224,7 +5229,7 @@ pub mod common {
             }
         }
     }
-    /// A notice that needs no action.
+    /// A notice; nothing has to be done about it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
     pub struct MessageInfo {
@@ -5234,7 +5239,7 @@ pub mod common {
         ///
         /// For example `identity_optional`, `signal`, `free_shipping`, `not_found`.
         pub code: Option<String>,
-        /// How `content` is written.
+        /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
         pub content_type: Option<MessageInfoContentType>,
@@ -5273,7 +5278,7 @@ pub mod common {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// How `content` is written.
+    /// Markup of `content`; plain text when absent.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum MessageInfoContentType {
@@ -5318,12 +5323,12 @@ pub mod common {
         pub code: String,
         /// Warning in words; it has to be shown.
         pub content: String,
-        /// How `content` is written.
+        /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
         pub content_type: Option<MessageWarningContentType>,
-        /// How it must be shown: a `notice` can be dismissed, a `disclosure` stays beside what it is
-        /// about.
+        /// How it must be shown: a `notice` can be dismissed, a `disclosure` has to stay beside what
+        /// `path` names; `notice` when absent.
         ///
         /// Absent means `notice`.
         pub presentation: Option<String>,
@@ -5377,7 +5382,7 @@ pub mod common {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// How `content` is written.
+    /// Markup of `content`; plain text when absent.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum MessageWarningContentType {
@@ -5430,7 +5435,7 @@ pub mod common {
         pub id: String,
         /// Settings, in the form that the entity's own schema defines.
         pub config: Option<wire::Map>,
-        /// Instrument types that can be used with this handler; absent when all of them can.
+        /// Types of instrument that can be used with this handler; absent when all of them can.
         ///
         /// At least 1 items.
         pub available_instruments: Option<Vec<AvailablePaymentInstrument>>,
@@ -6515,7 +6520,7 @@ pub mod fulfillment {
         pub r#type: FulfillmentAvailableMethodType,
         /// Line items that it is possible for.
         pub line_item_ids: Vec<String>,
-        /// `now`, or an ISO 8601 date from which it is possible; null when that is not known.
+        /// `now`, or the ISO 8601 date from which it is possible; may be null.
         pub fulfillable_on: Option<Option<String>>,
         /// Text for the buyer about this possibility.
         pub description: Option<String>,
@@ -7776,7 +7781,7 @@ pub mod order {
         pub ucp: UcpResponseOrder,
         /// Identifier of the order, assigned by the business.
         pub id: String,
-        /// Order number as a person knows it; only the business sets it.
+        /// Order number or the like as a person knows it; only the business sets it.
         pub label: Option<String>,
         /// Checkout that led to the order.
         pub checkout_id: String,
