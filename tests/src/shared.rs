@@ -6,7 +6,10 @@ use std::path::PathBuf;
 /// The folder of shared data, or `None`, with a note, where there is none.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "the environment is how a test run is told where the data lies")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the environment is how a test run is told where the data lies"
+    )]
     let folder = std::env::var_os("UCP_SHARED").map(PathBuf::from);
     if folder.is_none() {
         println!("UCP_SHARED is not set: nothing to compare with");
@@ -21,6 +24,7 @@ pub fn folder() -> Option<PathBuf> {
 /// When the file is not there or not JSON.
 #[must_use]
 pub fn json(path: &std::path::Path) -> serde_json::Value {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -34,15 +34,28 @@ pub fn operations(file: &File) -> BTreeMap<String, Operation> {
             ImplItem::Const(constant) if constant.ident == "OPERATION" => Some(&constant.expr),
             _ => None,
         });
-        let Some(Expr::Reference(reference)) = constant else { continue };
-        let Expr::Call(call) = &*reference.expr else { panic!("OPERATION is not a call") };
+        let Some(Expr::Reference(reference)) = constant else {
+            continue;
+        };
+        let Expr::Call(call) = &*reference.expr else {
+            panic!("OPERATION is not a call")
+        };
         let arguments: Vec<&Expr> = call.args.iter().collect();
-        let [_, _, id, method, path, headers] = arguments.as_slice() else { panic!("OPERATION has other arguments") };
+        let [_, _, id, method, path, headers] = arguments.as_slice() else {
+            panic!("OPERATION has other arguments")
+        };
         let id = text(id);
-        let Expr::Path(method) = method else { panic!("{id}: the method is not a path") };
+        let Expr::Path(method) = method else {
+            panic!("{id}: the method is not a path")
+        };
         let marker = type_name(&item.self_ty);
         let operation = Operation {
-            method: method.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
+            method: method
+                .path
+                .segments
+                .last()
+                .map(|segment| segment.ident.to_string())
+                .unwrap_or_default(),
             path: text(path),
             managed: header_list(headers),
             parameters: parameters.get(&id).cloned().unwrap_or_default(),
@@ -57,7 +70,9 @@ fn module<'f>(file: &'f File, name: &str) -> &'f [Item] {
     file.items
         .iter()
         .find_map(|item| match item {
-            Item::Mod(module) if module.ident == name => module.content.as_ref().map(|(_, items)| items.as_slice()),
+            Item::Mod(module) if module.ident == name => {
+                module.content.as_ref().map(|(_, items)| items.as_slice())
+            }
             _ => None,
         })
         .unwrap_or_default()
@@ -90,13 +105,29 @@ fn setters(file: &File) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for item in &file.items {
         let Item::Impl(item) = item else { continue };
-        let syn::Type::Path(path) = &*item.self_ty else { continue };
-        let Some(last) = path.path.segments.last().filter(|segment| segment.ident == "Call") else { continue };
-        let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { continue };
-        let Some(syn::GenericArgument::Type(marker)) = arguments.args.first() else { continue };
+        let syn::Type::Path(path) = &*item.self_ty else {
+            continue;
+        };
+        let Some(last) = path
+            .path
+            .segments
+            .last()
+            .filter(|segment| segment.ident == "Call")
+        else {
+            continue;
+        };
+        let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else {
+            continue;
+        };
+        let Some(syn::GenericArgument::Type(marker)) = arguments.args.first() else {
+            continue;
+        };
         for item in &item.items {
             if let ImplItem::Fn(method) = item {
-                found.entry(type_name(marker)).or_default().push(method.sig.ident.to_string());
+                found
+                    .entry(type_name(marker))
+                    .or_default()
+                    .push(method.sig.ident.to_string());
             }
         }
     }
@@ -104,13 +135,19 @@ fn setters(file: &File) -> BTreeMap<String, Vec<String>> {
 }
 
 fn header_list(expression: &Expr) -> Vec<(String, bool)> {
-    let Expr::Reference(reference) = expression else { panic!("headers are not a slice") };
-    let Expr::Array(array) = &*reference.expr else { panic!("headers are not a list") };
+    let Expr::Reference(reference) = expression else {
+        panic!("headers are not a slice")
+    };
+    let Expr::Array(array) = &*reference.expr else {
+        panic!("headers are not a list")
+    };
     array
         .elems
         .iter()
         .map(|element| {
-            let Expr::Struct(header) = element else { panic!("a header is not a struct") };
+            let Expr::Struct(header) = element else {
+                panic!("a header is not a struct")
+            };
             let mut name = String::new();
             let mut required = false;
             for field in &header.fields {
@@ -142,7 +179,12 @@ fn text(expression: &Expr) -> String {
 #[must_use]
 pub fn type_name(of: &syn::Type) -> String {
     match of {
-        syn::Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
+        syn::Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .map(|segment| segment.ident.to_string())
+            .unwrap_or_default(),
         _ => String::new(),
     }
 }

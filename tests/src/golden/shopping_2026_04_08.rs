@@ -267,9 +267,7 @@ impl WithAcceptLanguage for ::ucp_runtime::Call<operations::GetProduct> {
 }
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
-    use ::ucp_runtime::Endpoint;
-    use ::ucp_runtime::Webhook;
-    use ::ucp_runtime::{Header, Operation, http::Method};
+    use ::ucp_runtime::{Endpoint, Webhook, Header, Operation, http::Method};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -3913,9 +3911,9 @@ pub mod checkout {
             Self {
                 signals: None,
                 attribution: None,
-                payment: payment,
+                payment,
                 cart_id: None,
-                ap2: ap2,
+                ap2,
                 extra: wire::Map::new(),
             }
         }
@@ -4801,8 +4799,8 @@ pub mod common {
         #[must_use]
         pub fn new(item: ItemInput, quantity: i64) -> Self {
             Self {
-                item: item,
-                quantity: quantity,
+                item,
+                quantity,
                 extra: wire::Map::new(),
             }
         }
@@ -5990,8 +5988,8 @@ pub mod common {
         pub fn new(item: ItemInput, quantity: i64) -> Self {
             Self {
                 id: None,
-                item: item,
-                quantity: quantity,
+                item,
+                quantity,
                 parent_id: None,
                 extra: wire::Map::new(),
             }
@@ -6400,7 +6398,7 @@ pub mod fulfillment {
         #[must_use]
         pub fn new(r#type: FulfillmentMethodType) -> Self {
             Self {
-                r#type: r#type,
+                r#type,
                 line_item_ids: None,
                 destinations: None,
                 selected_destination_id: None,

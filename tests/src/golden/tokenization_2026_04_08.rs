@@ -52,8 +52,7 @@ impl Client {
 }
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
-    use ::ucp_runtime::Endpoint;
-    use ::ucp_runtime::{Header, Operation, http::Method};
+    use ::ucp_runtime::{Endpoint, Operation, http::Method};
     /// `tokenize`: `POST /tokenize`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -234,7 +233,7 @@ pub mod detokenize {
         pub fn new(token: impl Into<String>, binding: Binding) -> Self {
             Self {
                 token: token.into(),
-                binding: binding,
+                binding,
                 extra: wire::Map::new(),
             }
         }
@@ -280,8 +279,8 @@ pub mod tokenize {
         #[must_use]
         pub fn new(credential: PaymentCredential, binding: Binding) -> Self {
             Self {
-                credential: credential,
-                binding: binding,
+                credential,
+                binding,
                 extra: wire::Map::new(),
             }
         }

@@ -17,8 +17,17 @@ pub(super) fn render(model: &Model) -> TokenStream {
         .webhooks
         .iter()
         .map(|item| webhook(item, &model.release));
-    let imports = (!model.methods.is_empty()).then(|| quote! { use ::ucp_runtime::Endpoint; });
-    let more = (!model.webhooks.is_empty()).then(|| quote! { use ::ucp_runtime::Webhook; });
+    let all = || model.methods.iter().chain(&model.webhooks);
+    let used = [
+        (!model.methods.is_empty(), "Endpoint"),
+        (!model.webhooks.is_empty(), "Webhook"),
+        (all().any(|item| !item.managed.is_empty()), "Header"),
+        (true, "Operation"),
+    ];
+    let imports = used
+        .iter()
+        .filter(|(used, _)| *used)
+        .map(|(_, name)| ident(name));
     quote! {
         /// Calls a merchant's operations. Cheap to clone.
         ///
@@ -50,9 +59,7 @@ pub(super) fn render(model: &Model) -> TokenStream {
 
         /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
         pub mod operations {
-            #imports
-            #more
-            use ::ucp_runtime::{Header, Operation, http::Method};
+            use ::ucp_runtime::{#(#imports,)* http::Method};
 
             #(#endpoints)*
             #(#webhooks)*

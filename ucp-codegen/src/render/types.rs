@@ -160,7 +160,11 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         match field.presence {
             Presence::Required => {
                 let value = convert(&field.ty, &name);
-                Some(quote! { #name: #value })
+                Some(if value.to_string() == name.to_string() {
+                    quote! { #name }
+                } else {
+                    quote! { #name: #value }
+                })
             }
             Presence::Optional | Presence::Nullable => Some(quote! { #name: None }),
             Presence::Constant(_) => None,

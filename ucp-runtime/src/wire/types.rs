@@ -29,7 +29,7 @@ impl fmt::Debug for UnknownValue {
 
 /// An object that fits no arm of its union. Only reading makes one, so it can be looked at and
 /// written back, but not invented.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct UnknownObject(Map);
 
 impl UnknownObject {
