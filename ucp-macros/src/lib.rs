@@ -5,7 +5,7 @@
 use proc_macro::TokenStream;
 use quote::quote;
 use std::path::{Path, PathBuf};
-use ucp_codegen::{Output, SpannedOptions, expand};
+use ucp_codegen::{Contract, Options, Output, SpannedOptions, expand};
 
 /// Generates the client of a contract, and its types, where it stands.
 ///
@@ -20,7 +20,7 @@ use ucp_codegen::{Output, SpannedOptions, expand};
 /// | option | what it takes |
 /// |---|---|
 /// | `release` | a release that is shipped with the crates, by its date |
-/// | `contract` | an OpenAPI document, JSON or YAML, relative to the package's folder |
+/// | `contract` | an OpenAPI document, JSON or YAML, relative to the package's folder or else to this file |
 /// | `version` | the release that a `contract` belongs to, where no folder above it is named so |
 /// | `document` | `rest` (the default) or `tokenization`, of a shipped release |
 /// | `extensions` | names (`discount`, `"dev.ucp.shopping.discount"`) or files |
@@ -38,7 +38,7 @@ pub fn include_ucp(input: TokenStream) -> TokenStream {
         Ok(options) => options,
         Err(error) => return error.into_compile_error().into(),
     };
-    match expand(&options.options, &package()) {
+    match expand(&options.options, &base(&options.options)) {
         Ok(Output { tokens, files, .. }) => {
             let files = files.iter().map(|path| absolute(path));
             quote! {
@@ -56,15 +56,26 @@ pub fn include_ucp(input: TokenStream) -> TokenStream {
     }
 }
 
-/// The folder of the package that is being built.
-fn package() -> PathBuf {
+/// What relative paths are relative to: the folder of the package, as in a build script, or, where
+/// the contract is not there, the folder of the file that the call stands in, as for `include!`.
+fn base(options: &Options) -> PathBuf {
     #[expect(
         clippy::disallowed_methods,
         reason = "Cargo tells macros by the environment"
     )]
-    std::env::var_os("CARGO_MANIFEST_DIR")
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)
-        .unwrap_or_default()
+        .unwrap_or_default();
+    let beside = || {
+        proc_macro::Span::call_site()
+            .local_file()?
+            .parent()
+            .map(Path::to_path_buf)
+    };
+    match &options.contract {
+        Contract::File(path) if !package.join(path).exists() => beside().unwrap_or(package),
+        _ => package,
+    }
 }
 
 /// `include_bytes!` is relative to the file it stands in, which may be anywhere.

@@ -1,0 +1,7 @@
+//! No contract at all.
+
+ucp_macros::include_ucp! {
+    extensions: [discount],
+}
+
+fn main() {}
