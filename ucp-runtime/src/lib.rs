@@ -1,6 +1,83 @@
-//! ucp-runtime
+//! What generated clients of the Universal Commerce Protocol (UCP) call, and what their users hold.
+//!
+//! An [`Agent`] is who buys. It finds a [`Merchant`], of which a generated client is made. The
+//! client's methods take what an operation itself needs and return a [`Call`]; awaiting it gives a
+//! [`Response`], and [`Response::handoff`] says what happens next. The runtime fills in the rest:
+//! the agent's identity, ids that survive a replay, credentials, limits.
+//!
+//! ```no_run
+//! use ucp_runtime::{Agent, Handoff, Host};
+//! # use ucp_runtime::{Call, Endpoint};
+//! # struct Client<E>(std::marker::PhantomData<E>);
+//! # impl<E: Endpoint> Client<E> {
+//! #     fn new(_: &ucp_runtime::Merchant) -> Self { unimplemented!() }
+//! #     fn get_checkout(&self, _: &str) -> Call<E> { unimplemented!() }
+//! # }
+//! # async fn example<E: Endpoint>() -> Result<(), ucp_runtime::Error> {
+//! let agent = Agent::builder("https://agent.example/.well-known/ucp")?.build()?;
+//! let merchant = agent.connect("https://shop.example").await?;
+//! let shop = Client::new(&merchant); // generated
+//! # let shop: Client<E> = shop;
+//! let checkout = shop.get_checkout("co_1").await?;
+//! match checkout.handoff(&Host::default())? {
+//!     Handoff::Conversational { next, .. } => println!("{next:?}"),
+//!     Handoff::ContinueUrl { url, .. } => println!("open {}", url.as_str()),
+//!     other => println!("{other:?}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Requests are timed with `tokio`'s timer, so futures must run on a `tokio` runtime.
+//!
+//! # Features
+//!
+//! * `reqwest` (default): the default transport. Without it, bring a [`Transport`].
+//! * `macros` (default): the macro that generates clients.
+
+mod agent;
+mod anomaly;
+mod call;
+mod clock;
+mod credentials;
+mod discovery;
+mod endpoint;
+pub mod error;
+mod execute;
+pub mod handoff;
+mod headers;
+mod hooks;
+mod identity;
+pub mod ids;
+mod merchant;
 pub mod operation;
+mod prepared;
+#[cfg(feature = "reqwest")]
+mod reqwest_transport;
+mod response;
+mod transport;
 pub mod wire;
 
-#[doc(hidden)]
-pub use serde;
+pub use agent::{Agent, AgentBuilder};
+pub use anomaly::Anomaly;
+pub use call::Call;
+pub use clock::{Clock, Randomness};
+pub use credentials::{Credential, CredentialProvider};
+pub use error::{ConfigError, Error, RequestError};
+pub use handoff::{Handoff, Host};
+pub use hooks::{Additions, Outgoing, PrepareRequest};
+pub use identity::ProfileUrl;
+pub use ids::{CallId, IdempotencyKey, Keys};
+pub use merchant::Merchant;
+pub use operation::{Endpoint, Header, Operation, Webhook};
+pub use prepared::Prepared;
+#[cfg(feature = "reqwest")]
+pub use reqwest_transport::ReqwestTransport;
+pub use response::{Outcome, RawResponse, Response};
+pub use transport::{BoxError, BoxFuture, ResponseBody, Transport, TransportError};
+
+#[cfg(feature = "macros")]
+pub use ucp_macros::include_ucp;
+pub use {http, jiff, secrecy, serde, serde_json, url, uuid};
+#[cfg(feature = "reqwest")]
+pub use {reqwest, rustls};

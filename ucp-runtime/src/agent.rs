@@ -1,0 +1,313 @@
+//! The agent: who buys, and with what it does so.
+
+use crate::clock::{Clock, Randomness, SystemClock, SystemRandomness};
+use crate::credentials::CredentialProvider;
+use crate::discovery;
+use crate::error::{ConfigError, Error};
+use crate::hooks::{ContentDigest, PrepareRequest};
+use crate::identity::ProfileUrl;
+use crate::merchant::Merchant;
+use crate::transport::Transport;
+use http::{HeaderName, HeaderValue, header};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who buys: an identity that every request names, and what requests are made with.
+///
+/// It is cheap to clone, and one serves any number of merchants.
+///
+/// ```
+/// use ucp_runtime::Agent;
+///
+/// let agent = Agent::builder("https://agent.example/.well-known/ucp")?
+///     .id_secret([7; 32]) // stored with the application's other secrets
+///     .user_agent("example-agent/1.0")
+///     .build()?;
+/// assert_eq!(
+///     agent.ucp_agent(),
+///     r#"profile="https://agent.example/.well-known/ucp""#
+/// );
+/// # Ok::<(), ucp_runtime::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Agent(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) profile: ProfileUrl,
+    id_secret: Option<SecretSlice<u8>>,
+    pub(crate) user_agent: HeaderValue,
+    pub(crate) accept_language: Option<HeaderValue>,
+    pub(crate) request_signature: Option<HeaderValue>,
+    pub(crate) credentials: Option<Arc<dyn CredentialProvider>>,
+    /// The application's hooks, in order.
+    pub(crate) hooks: Vec<Arc<dyn PrepareRequest>>,
+    /// The runtime's own last steps, which run after all hooks and may set managed headers: the
+    /// digest, and the place of the signature.
+    pub(crate) last: Vec<Arc<dyn PrepareRequest>>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) development: bool,
+    pub(crate) response_limit: usize,
+    pub(crate) timeout: Duration,
+}
+
+impl Inner {
+    pub(crate) fn id_secret(&self) -> Option<&[u8]> {
+        self.id_secret.as_ref().map(ExposeSecret::expose_secret)
+    }
+}
+
+impl Agent {
+    /// Begins an agent whose profile is at `profile_url`, which is sent exactly as given.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::ProfileUrl`] unless it is an absolute `https` URL. One with `http` on a
+    /// loopback host passes here, and [`AgentBuilder::build`] wants
+    /// [`development`](AgentBuilder::development) for it.
+    pub fn builder(profile_url: &str) -> Result<AgentBuilder, Error> {
+        Ok(AgentBuilder {
+            profile: ProfileUrl::new(profile_url)?,
+            id_secret: None,
+            user_agent: concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")).to_owned(),
+            accept_language: None,
+            request_signature: None,
+            credentials: None,
+            hooks: Vec::new(),
+            content_digest: false,
+            transport: None,
+            clock: Arc::new(SystemClock),
+            randomness: Arc::new(SystemRandomness),
+            development: false,
+            response_limit: 8 * 1024 * 1024,
+            timeout: Duration::from_secs(30),
+        })
+    }
+
+    /// Finds the merchant at an origin: fetches `{origin}/.well-known/ucp` and picks the REST
+    /// endpoint of `dev.ucp.shopping` from it. Redirects are not followed.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: ucp_runtime::Agent) -> Result<(), ucp_runtime::Error> {
+    /// let merchant = agent.connect("https://shop.example").await?;
+    /// println!("{} speaks {}", merchant.origin(), merchant.version());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Origin`] for what is no `https` origin, [`Error::Transport`] when nothing
+    /// answers, [`Error::Discovery`] when the answer is no profile or offers no usable endpoint.
+    pub async fn connect(&self, origin: &str) -> Result<Merchant, Error> {
+        discovery::connect(self, origin).await
+    }
+
+    /// The profile's URL.
+    #[must_use]
+    pub fn profile(&self) -> &ProfileUrl {
+        &self.0.profile
+    }
+
+    /// The value of the `UCP-Agent` header (RFC 8941), for requests that no generated method makes.
+    #[must_use]
+    pub fn ucp_agent(&self) -> &str {
+        self.0.profile.header()
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("profile", &self.0.profile)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes an [`Agent`].
+#[must_use]
+pub struct AgentBuilder {
+    profile: ProfileUrl,
+    id_secret: Option<SecretSlice<u8>>,
+    user_agent: String,
+    accept_language: Option<String>,
+    request_signature: Option<SecretString>,
+    credentials: Option<Arc<dyn CredentialProvider>>,
+    hooks: Vec<Arc<dyn PrepareRequest>>,
+    content_digest: bool,
+    transport: Option<Arc<dyn Transport>>,
+    clock: Arc<dyn Clock>,
+    randomness: Arc<dyn Randomness>,
+    development: bool,
+    response_limit: usize,
+    timeout: Duration,
+}
+
+impl AgentBuilder {
+    /// The secret from which [call ids](crate::CallId) become keys: 32 random bytes or more, the
+    /// same in every process of the agent, for ever.
+    pub fn id_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.id_secret = Some(secret.as_ref().to_vec().into());
+        self
+    }
+
+    /// The `User-Agent` header. Default: this crate's name and version.
+    pub fn user_agent(mut self, value: impl Into<String>) -> Self {
+        self.user_agent = value.into();
+        self
+    }
+
+    /// The `Accept-Language` header, for example `de-DE, en;q=0.5`. Default: none.
+    pub fn accept_language(mut self, value: impl Into<String>) -> Self {
+        self.accept_language = Some(value.into());
+        self
+    }
+
+    /// The `Request-Signature` header, which the releases of January 2026 require without defining
+    /// what it holds: the value that the merchant and you agreed on.
+    pub fn request_signature(mut self, value: impl Into<SecretString>) -> Self {
+        self.request_signature = Some(value.into());
+        self
+    }
+
+    /// Where credentials come from.
+    pub fn credentials(mut self, provider: impl CredentialProvider + 'static) -> Self {
+        self.credentials = Some(Arc::new(provider));
+        self
+    }
+
+    /// A hook that sees every request before it is sent and adds headers to it. Several run in the
+    /// order in which they are given.
+    pub fn prepare_request(mut self, hook: impl PrepareRequest + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Sends `Content-Digest` (RFC 9530) with every body.
+    pub fn content_digest(mut self) -> Self {
+        self.content_digest = true;
+        self
+    }
+
+    /// What carries requests. Default: [`ReqwestTransport`](crate::ReqwestTransport).
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// What tells the time. Default: the operating system.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// What random ids are made of. Default: the operating system.
+    pub fn randomness(mut self, randomness: impl Randomness + 'static) -> Self {
+        self.randomness = Arc::new(randomness);
+        self
+    }
+
+    /// Allows `http` on loopback hosts: for the profile, for merchants and for endpoints.
+    pub fn development(mut self) -> Self {
+        self.development = true;
+        self
+    }
+
+    /// How many bytes of an answer are read, at most. Default: 8 MiB.
+    pub fn response_limit(mut self, bytes: usize) -> Self {
+        self.response_limit = bytes;
+        self
+    }
+
+    /// How long one call may take, from the first byte sent to the last one read. Default: 30 s.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The agent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`]: a loopback profile outside development, an id secret of less than 32
+    /// bytes, a value that fits no header, no transport.
+    pub fn build(self) -> Result<Agent, Error> {
+        if self.profile.is_loopback_http() && !self.development {
+            return Err(Error::Config(ConfigError::ProfileUrl {
+                problem: "http on a loopback host needs `development()`",
+            }));
+        }
+        if let Some(secret) = &self.id_secret
+            && secret.expose_secret().len() < 32
+        {
+            return Err(Error::Config(ConfigError::IdSecret {
+                length: secret.expose_secret().len(),
+            }));
+        }
+        let request_signature = self
+            .request_signature
+            .map(|value| value_of(crate::headers::REQUEST_SIGNATURE, value.expose_secret()))
+            .transpose()?
+            .map(|mut value| {
+                value.set_sensitive(true);
+                value
+            });
+        let mut last: Vec<Arc<dyn PrepareRequest>> = Vec::new();
+        if self.content_digest {
+            last.push(Arc::new(ContentDigest));
+        }
+        Ok(Agent(Arc::new(Inner {
+            user_agent: value_of(header::USER_AGENT, &self.user_agent)?,
+            accept_language: self
+                .accept_language
+                .map(|value| value_of(header::ACCEPT_LANGUAGE, &value))
+                .transpose()?,
+            request_signature,
+            transport: match self.transport {
+                Some(transport) => transport,
+                None => default_transport()?,
+            },
+            profile: self.profile,
+            id_secret: self.id_secret,
+            credentials: self.credentials,
+            hooks: self.hooks,
+            last,
+            clock: self.clock,
+            randomness: self.randomness,
+            development: self.development,
+            response_limit: self.response_limit,
+            timeout: self.timeout,
+        })))
+    }
+}
+
+impl fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentBuilder")
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
+    }
+}
+
+fn value_of(name: HeaderName, value: &str) -> Result<HeaderValue, ConfigError> {
+    HeaderValue::from_str(value).map_err(|_| ConfigError::Header { name })
+}
+
+#[cfg(feature = "reqwest")]
+fn default_transport() -> Result<Arc<dyn Transport>, ConfigError> {
+    Ok(Arc::new(crate::ReqwestTransport::new()?))
+}
+
+#[cfg(not(feature = "reqwest"))]
+fn default_transport() -> Result<Arc<dyn Transport>, ConfigError> {
+    Err(ConfigError::Transport {
+        source: "this build has no default transport (feature `reqwest`)".into(),
+    })
+}

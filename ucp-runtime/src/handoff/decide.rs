@@ -1,0 +1,227 @@
+//! The decision: one function over one view.
+
+use super::embedded::{HandoffUrl, embed};
+use super::view::{Kind, Message, MessageKind, Presentation, Severity, View};
+use super::{Context, FailedReason, Handoff, Host, Next, Takeover};
+use crate::anomaly::Anomaly;
+use jiff::Timestamp;
+
+const COMPLETED: &str = "completed";
+const CANCELED: &str = "canceled";
+const ESCALATION: &str = "requires_escalation";
+const IN_PROGRESS: &str = "complete_in_progress";
+const READY: &str = "ready_for_complete";
+const INCOMPLETE: &str = "incomplete";
+
+/// Whether it is a status of a checkout.
+pub(super) fn is_known(status: &str) -> bool {
+    [
+        COMPLETED,
+        CANCELED,
+        ESCALATION,
+        IN_PROGRESS,
+        READY,
+        INCOMPLETE,
+    ]
+    .contains(&status)
+}
+
+impl View {
+    /// What happens next. The first rule that fits decides; see [`Handoff`] for the rules.
+    #[must_use]
+    pub fn decide(&self, host: &Host) -> Handoff {
+        let mut context = self.context();
+        let until = self.until(&mut context);
+        let url = self.usable_url(host, &mut context);
+        let blockers: Vec<Message> = self
+            .messages
+            .iter()
+            .filter(|message| message.is_error())
+            .cloned()
+            .collect();
+        let status = self.status.as_deref();
+
+        if status == Some(COMPLETED) {
+            if self.order.is_none() {
+                context.anomalies.push(Anomaly::NoOrder);
+            }
+            return Handoff::Completed {
+                order: self.order.clone(),
+                blockers,
+                context,
+            };
+        }
+        if self.order.is_some() {
+            context.anomalies.push(Anomaly::EarlyOrder);
+        }
+        if status == Some(CANCELED) {
+            return Handoff::Canceled { blockers, context };
+        }
+        let failed = |reason, continue_url, blockers, context| Handoff::Failed {
+            reason,
+            messages: self.messages.clone(),
+            continue_url,
+            blockers,
+            context,
+        };
+        match self.kind {
+            Kind::Error => return failed(FailedReason::NoResource, url, blockers, context),
+            Kind::Refusal => return failed(FailedReason::RequestRefused, url, blockers, context),
+            Kind::Resource => {}
+        }
+        // An update is not allowed once completion was accepted.
+        if status != Some(IN_PROGRESS) {
+            context.fix_first = blockers
+                .iter()
+                .filter(|blocker| blocker.severity == Some(Severity::Recoverable))
+                .cloned()
+                .collect();
+        }
+        if let Some(reason) = self.takeover(&blockers, url.is_some(), host) {
+            return self.hand_over(reason, url, until, host, blockers, context);
+        }
+        let next = match status {
+            Some(IN_PROGRESS) => Next::Poll,
+            Some(READY) => Next::Complete,
+            Some(INCOMPLETE) => Next::Update,
+            _ => {
+                context.anomalies.push(Anomaly::UnknownStatus);
+                return match url {
+                    Some(url) => Handoff::ContinueUrl {
+                        url,
+                        reason: Takeover::UnknownStatus,
+                        until,
+                        blockers,
+                        context,
+                    },
+                    None => failed(FailedReason::UnknownStatus, None, blockers, context),
+                };
+            }
+        };
+        Handoff::Conversational {
+            next,
+            until,
+            blockers,
+            context,
+        }
+    }
+
+    /// Why the buyer takes over, if that is so.
+    fn takeover(&self, blockers: &[Message], url_usable: bool, host: &Host) -> Option<Takeover> {
+        let any = |severity: Severity| {
+            blockers
+                .iter()
+                .any(|blocker| blocker.severity.as_ref() == Some(&severity))
+        };
+        if any(Severity::RequiresBuyerInput) {
+            Some(Takeover::BuyerInput)
+        } else if any(Severity::RequiresBuyerReview) {
+            Some(Takeover::BuyerReview)
+        } else if self.status.as_deref() == Some(ESCALATION) {
+            Some(Takeover::Escalation)
+        } else if !host.renders_disclosures && self.messages.iter().any(Message::is_disclosure) {
+            Some(Takeover::Disclosure)
+        } else if url_usable && blockers.iter().any(has_unknown_severity) {
+            Some(Takeover::UnknownSeverity)
+        } else {
+            None
+        }
+    }
+
+    fn hand_over(
+        &self,
+        reason: Takeover,
+        url: Option<HandoffUrl>,
+        until: Option<Timestamp>,
+        host: &Host,
+        blockers: Vec<Message>,
+        mut context: Context,
+    ) -> Handoff {
+        let Some(url) = url else {
+            return Handoff::Failed {
+                reason: FailedReason::MissingContinueUrl,
+                messages: self.messages.clone(),
+                continue_url: None,
+                blockers,
+                context,
+            };
+        };
+        if let Some(binding) = self.embedded.as_ref().filter(|_| host.embeds) {
+            match &self.version {
+                Some(version) => {
+                    let embedding = embed(&url, binding, version, host);
+                    context.anomalies.extend(embedding.anomaly);
+                    return Handoff::Embedded {
+                        url: embedding.url,
+                        origin: embedding.origin,
+                        delegates: embedding.delegates,
+                        reason,
+                        until,
+                        blockers,
+                        context,
+                    };
+                }
+                None => context.anomalies.push(Anomaly::NoVersion),
+            }
+        }
+        Handoff::ContinueUrl {
+            url,
+            reason,
+            until,
+            blockers,
+            context,
+        }
+    }
+
+    /// The warnings, and what looks wrong with the messages.
+    fn context(&self) -> Context {
+        let mut context = Context::default();
+        for (index, message) in self.messages.iter().enumerate() {
+            match message.kind {
+                MessageKind::Error => {
+                    if self.kind != Kind::Refusal && has_unknown_severity(message) {
+                        context.anomalies.push(Anomaly::UnknownSeverity(index));
+                    }
+                }
+                MessageKind::Warning => {
+                    if message.presentation == Some(Presentation::Unknown) {
+                        context.anomalies.push(Anomaly::UnknownPresentation(index));
+                    }
+                    if message.is_disclosure() {
+                        context.disclosures.push(message.clone());
+                    } else {
+                        context.notices.push(message.clone());
+                    }
+                }
+                MessageKind::Info => {}
+                MessageKind::Unknown => context.anomalies.push(Anomaly::UnknownMessage(index)),
+            }
+        }
+        context
+    }
+
+    fn until(&self, context: &mut Context) -> Option<Timestamp> {
+        let expiry = self.expires_at.as_ref()?;
+        let parsed = expiry.as_str().and_then(|text| text.parse().ok());
+        if parsed.is_none() {
+            context.anomalies.push(Anomaly::UnreadableExpiry);
+        }
+        parsed
+    }
+
+    fn usable_url(&self, host: &Host, context: &mut Context) -> Option<HandoffUrl> {
+        match HandoffUrl::check(self.continue_url.as_deref()?, host.development) {
+            Ok(url) => Some(url),
+            Err(problem) => {
+                context
+                    .anomalies
+                    .push(Anomaly::UnusableContinueUrl(problem));
+                None
+            }
+        }
+    }
+}
+
+fn has_unknown_severity(message: &Message) -> bool {
+    matches!(message.severity, None | Some(Severity::Unknown(_)))
+}
