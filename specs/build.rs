@@ -6,6 +6,10 @@ use std::{env, fs, io};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=.");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "Cargo tells build scripts by the environment"
+    )]
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let mut releases: Vec<String> = fs::read_dir(&root)?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -33,6 +37,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         out.push_str("] },\n");
     }
     out.push_str("]\n");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "Cargo tells build scripts by the environment"
+    )]
     fs::write(Path::new(&env::var("OUT_DIR")?).join("releases.rs"), out)?;
     Ok(())
 }
