@@ -27,6 +27,7 @@ pub struct Contract {
     requests: BTreeMap<Operation, Validator>,
     responses: BTreeMap<Operation, Validator>,
     error: Validator,
+    profile: Validator,
 }
 
 impl std::fmt::Debug for Contract {
@@ -44,18 +45,18 @@ impl Contract {
     pub fn load() -> Result<Self, Error> {
         let dir = tempfile::tempdir()?;
         contract_dir(dir.path())?;
-        inline_self_references(dir.path())?;
         let rest = read(&dir.path().join("rest.json"))?;
 
         let mut requests = BTreeMap::new();
         let mut responses = BTreeMap::new();
         for operation in Operation::ALL {
             let contract = find(&rest, operation)?;
+            let overlays = overlays(operation);
             if let Some(mark) = operation.request_mark() {
                 let body = media_schema(&rest, contract.get("requestBody"))
                     .ok_or_else(|| missing(operation, "requestBody"))?;
                 let view = ResolveOptions::new(Direction::Request, mark);
-                requests.insert(operation, compile(dir.path(), body, operation, &view)?);
+                requests.insert(operation, compile(dir.path(), body, &overlays, &view)?);
             }
             let status = operation.success_status().to_string();
             let body = media_schema(&rest, contract.pointer(&format!("/responses/{status}")))
@@ -63,7 +64,7 @@ impl Contract {
             // Of a choice between resource and error, the resource: `ucp.status` chooses, not trial.
             let body = body.pointer("/oneOf/0").cloned().unwrap_or(body);
             let view = ResolveOptions::new(Direction::Response, "read");
-            responses.insert(operation, compile(dir.path(), body, operation, &view)?);
+            responses.insert(operation, compile(dir.path(), body, &overlays, &view)?);
         }
 
         let get_order = find(&rest, Operation::GetOrder)?;
@@ -71,11 +72,12 @@ impl Contract {
             .and_then(|body| body.pointer("/oneOf/1").cloned())
             .ok_or_else(|| missing(Operation::GetOrder, "error response"))?;
         let view = ResolveOptions::new(Direction::Response, "read");
-        let error = compile(dir.path(), error, Operation::GetOrder, &view)?;
+        let profile = json!({"$ref": "profile.json#/$defs/business_profile"});
         Ok(Contract {
             requests,
             responses,
-            error,
+            error: compile(dir.path(), error, &[], &view)?,
+            profile: compile(dir.path(), profile, &[], &view)?,
         })
     }
 
@@ -95,6 +97,11 @@ impl Contract {
             self.responses.get(&operation)
         };
         validator.map_or_else(Vec::new, |validator| violations(validator, body))
+    }
+
+    /// What is wrong with a merchant's profile.
+    pub fn profile_violations(&self, profile: &Value) -> Vec<Violation> {
+        violations(&self.profile, profile)
     }
 }
 
@@ -162,72 +169,39 @@ fn overlays(operation: Operation) -> Vec<String> {
 fn compile(
     dir: &Path,
     body: Value,
-    operation: Operation,
+    overlays: &[String],
     view: &ResolveOptions,
 ) -> Result<Validator, Error> {
     let mut branches = vec![body];
-    branches.extend(overlays(operation).into_iter().map(|r| json!({"$ref": r})));
+    branches.extend(overlays.iter().map(|overlay| json!({"$ref": overlay})));
     let mut annotated = json!({"allOf": branches});
     ucp_schema::bundle_refs(&mut annotated, dir)?;
-    discard_identities(&mut annotated);
+    discard_identities(&mut annotated)?;
     let mut resolved = ucp_schema::resolve(&annotated, view)?;
     refuse_omitted(&annotated, &mut resolved);
     jsonschema::options()
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
         .build(&resolved)
-        .map_err(|error| format!("{}: {error}", operation.id()).into())
-}
-
-/// Puts a file's root where its `$defs` say `{"$ref": "#"}`.
-///
-/// `ucp-schema` leaves such a reference as it is while it copies the definition elsewhere, where `#`
-/// then means the wrong document: payment instruments would be held against the checkout.
-fn inline_self_references(dir: &Path) -> Result<(), Error> {
-    for entry in std::fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            inline_self_references(&path)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            let mut file = read(&path)?;
-            let mut root = file.clone();
-            if let Some(members) = root.as_object_mut() {
-                members.retain(|key, _| !matches!(key.as_str(), "$defs" | "$id" | "$schema"));
-            }
-            if let Some(definitions) = file.get_mut("$defs")
-                && replace_self(definitions, &root)
-            {
-                std::fs::write(&path, serde_json::to_vec(&file)?)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn replace_self(schema: &mut Value, root: &Value) -> bool {
-    if schema.get("$ref").and_then(Value::as_str) == Some("#") {
-        *schema = root.clone();
-        return true;
-    }
-    children(schema).fold(false, |any, child| replace_self(child, root) || any)
+        .map_err(|error| format!("a schema does not compile: {error}").into())
 }
 
 /// After bundling nothing is referred to, so names of documents would only clash.
-fn discard_identities(schema: &mut Value) {
-    if let Some(members) = schema.as_object_mut() {
-        members.retain(|key, _| !matches!(key.as_str(), "$defs" | "$id" | "$schema"));
-    }
-    children(schema).for_each(discard_identities);
-}
-
-fn children(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
-    match value {
-        Value::Object(members) => Box::new(members.values_mut()),
-        Value::Array(items) => Box::new(items.iter_mut()),
-        _ => Box::new(std::iter::empty()),
+///
+/// `ucp-schema` leaves a `#` as it is while it copies a definition elsewhere, where `#` then means
+/// the wrong document (payment instruments were once held against the checkout). Our files have
+/// none; if one comes, the merchant does not start.
+fn discard_identities(schema: &mut Value) -> Result<(), Error> {
+    match schema {
+        Value::Object(members) => {
+            if let Some(left) = members.get("$ref") {
+                return Err(format!("a reference is left after bundling: {left}").into());
+            }
+            members.retain(|key, _| !matches!(key.as_str(), "$defs" | "$id" | "$schema"));
+            members.values_mut().try_for_each(discard_identities)
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(discard_identities),
+        _ => Ok(()),
     }
 }
 
