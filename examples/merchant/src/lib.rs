@@ -142,7 +142,7 @@ impl Builder {
         let (outbox, events) = mpsc::unbounded_channel();
         let inner = Arc::new(Inner {
             origin: origin.clone(),
-            contract: Contract::load()?,
+            contract: Contract::compiled()?,
             clock: self.clock,
             backoff: self.backoff,
             agents: agent::Agents::new()?,
@@ -190,7 +190,7 @@ impl Builder {
 /// What a merchant is made of; one lock for each concern, none held across an await.
 struct Inner {
     origin: String,
-    contract: Contract,
+    contract: &'static Contract,
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
     backoff: Duration,
     agents: agent::Agents,
@@ -273,7 +273,7 @@ impl Merchant {
 
     /// The contract that requests are held against.
     pub fn contract(&self) -> &Contract {
-        &self.inner.contract
+        self.inner.contract
     }
 
     /// Queues stimuli that strike together.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, Validator};
@@ -36,13 +37,22 @@ impl std::fmt::Debug for Contract {
     }
 }
 
+/// Compiled once a process: it never changes, and takes a good part of a second without
+/// optimisation.
+static CONTRACT: LazyLock<Result<Contract, String>> =
+    LazyLock::new(|| Contract::load().map_err(|error| error.to_string()));
+
 impl Contract {
-    /// Compiles the request and response views of every operation.
+    /// The request and response views of every operation.
     ///
     /// # Errors
     ///
     /// When the contract data lacks an operation or a schema does not compile.
-    pub fn load() -> Result<Self, Error> {
+    pub fn compiled() -> Result<&'static Self, Error> {
+        CONTRACT.as_ref().map_err(|error| error.as_str().into())
+    }
+
+    fn load() -> Result<Self, Error> {
         let dir = tempfile::tempdir()?;
         contract_dir(dir.path())?;
         let rest = read(&dir.path().join("rest.json"))?;
