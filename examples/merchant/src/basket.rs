@@ -63,11 +63,19 @@ impl Basket {
         });
     }
 
-    /// Takes over what another basket holds, as a checkout does from its cart.
-    pub(crate) fn take_over(&mut self, other: &Basket) {
-        self.lines.clone_from(&other.lines);
-        self.codes.clone_from(&other.codes);
-        self.kept.clone_from(&other.kept);
+    /// Takes over what a cart holds. Not the buyer's consent: a cart knows nothing of it, so what
+    /// stands there was never held against the contract.
+    pub(crate) fn take_over(&mut self, cart: &Basket) {
+        let consent = self.kept("buyer").and_then(|buyer| buyer.get("consent"));
+        let consent = consent.cloned();
+        self.lines.clone_from(&cart.lines);
+        self.codes.clone_from(&cart.codes);
+        self.kept.clone_from(&cart.kept);
+        let buyer = self.kept.iter_mut().find(|(name, _)| *name == "buyer");
+        if let Some((_, Value::Object(buyer))) = buyer {
+            buyer.remove("consent");
+            buyer.extend(consent.map(|consent| ("consent".to_owned(), consent)));
+        }
     }
 
     pub(crate) fn kept(&self, name: &str) -> Option<&Value> {

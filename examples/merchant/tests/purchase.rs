@@ -284,6 +284,20 @@ async fn sessions_end_and_belong_to_their_agent() {
 }
 
 #[tokio::test]
+async fn consent_is_the_checkouts_own() {
+    let stage = Stage::set().await;
+    let mut body = mugs();
+    // To a cart, `consent` is a member like any other.
+    body["buyer"] = json!({ "email": "ada@example.com", "consent": "all of it" });
+    let cart = stage.call(CreateCart, "", body).await;
+    let mut body = json!({ "cart_id": cart.body["id"], "line_items": [] });
+    body["buyer"] = json!({ "email": "ignored@example.com", "consent": { "analytics": true } });
+    let checkout = stage.call(CreateCheckout, "", body).await;
+    let expected = json!({ "email": "ada@example.com", "consent": { "analytics": true } });
+    assert_eq!(checkout.body["buyer"], expected);
+}
+
+#[tokio::test]
 async fn items_that_do_not_exist_are_named() {
     let stage = Stage::set().await;
     let mut body = mugs();
