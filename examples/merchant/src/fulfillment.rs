@@ -60,10 +60,11 @@ impl Method {
         let is_selected = |destination: &&Value| destination["id"] == selected;
         self.destinations.iter().find(is_selected)
     }
+}
 
-    fn group(&self) -> String {
-        format!("{}_group", self.id)
-    }
+/// The id of a method's one group.
+fn group(method: &str) -> String {
+    format!("{method}_group")
 }
 
 /// The lines that need a method.
@@ -95,6 +96,7 @@ pub(crate) fn read(
             .unwrap_or_else(|| "shipping".to_owned());
         let ids = method["line_item_ids"].as_array();
         let destinations = method["destinations"].as_array();
+        let groups = method["groups"].as_array();
         methods.push(Method {
             lines: ids.map_or_else(|| all.clone(), |ids| ids.iter().filter_map(text).collect()),
             // Destinations that are not sent again are still on file; new ones are given ids.
@@ -104,7 +106,11 @@ pub(crate) fn read(
                 (None, None) => Vec::new(),
             },
             destination: text(&method["selected_destination_id"]),
-            option: text(&method["groups"][0]["selected_option_id"]),
+            option: groups
+                .into_iter()
+                .flatten()
+                .find(|sent| sent["id"].is_null() || sent["id"] == group(&id))
+                .and_then(|sent| text(&sent["selected_option_id"])),
             id,
             kind,
         });
@@ -207,7 +213,7 @@ pub(crate) fn view(methods: &[Method]) -> Value {
                 })
             };
             body["groups"] = json!([{
-                "id": method.group(),
+                "id": group(&method.id),
                 "line_item_ids": method.lines,
                 "selected_option_id": method.choice().map(|choice| choice.0),
                 "options": method.choices().iter().map(option).collect::<Vec<_>>(),

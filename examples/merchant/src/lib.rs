@@ -1,7 +1,7 @@
 //! A strict sandbox merchant that speaks the Universal Commerce Protocol, release 2026-04-08.
 //!
 //! It judges the requests of a client: whatever departs from the contract is refused with the place
-//! where it does. It keeps what it was sent and what it sold, and a [script](script) makes it
+//! where it does. It keeps what it was sent and what it sold, and a [script] makes it
 //! escalate, fail, or lose its answers.
 //!
 //! ```no_run

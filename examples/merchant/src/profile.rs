@@ -111,7 +111,9 @@ pub fn document(origin: &str) -> Value {
 /// Answers `GET /.well-known/ucp`, cacheable and revalidated by its digest.
 pub(crate) fn answer(origin: &str, request: &HeaderMap) -> Response {
     let body = document(origin).to_string();
-    let tag = format!("\"{:x}\"", HexDigest(&body));
+    let digest = Sha256::digest(&body);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let tag = format!("\"{hex}\"");
     let mut headers = HeaderMap::new();
     headers.insert(
         header::CACHE_CONTROL,
@@ -132,16 +134,6 @@ pub(crate) fn answer(origin: &str, request: &HeaderMap) -> Response {
         HeaderValue::from_static("application/json"),
     );
     (headers, body).into_response()
-}
-
-struct HexDigest<'a>(&'a str);
-
-impl std::fmt::LowerHex for HexDigest<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        Sha256::digest(self.0)
-            .iter()
-            .try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }
 
 /// The handlers as both the profile and checkout responses list them.

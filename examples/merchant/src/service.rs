@@ -113,7 +113,8 @@ impl Merchant {
                 script: Vec::new(),
             });
             let (status, bytes) = (outcome.answer.status, json_bytes(&outcome.answer.body));
-            if let Some(key) = key.filter(|_| outcome.keep) {
+            // What was refused has not acted, and so has not used its key up.
+            if let Some(key) = key.filter(|_| status < 400) {
                 let answer = bytes.clone();
                 shop.answers
                     .keep(&agent.profile, key, print, status, answer);

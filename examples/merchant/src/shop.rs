@@ -69,8 +69,6 @@ pub(crate) struct Outcome {
     pub(crate) answer: Answer,
     /// `Retry-After`, in seconds.
     pub(crate) retry_after: Option<u32>,
-    /// Whether a repetition of the request gets the same answer without acting.
-    pub(crate) keep: bool,
     /// Whether the answer gets lost on its way.
     pub(crate) lose: bool,
 }
@@ -83,7 +81,7 @@ impl Shop {
     /// Performs a call, as the script bends it.
     pub(crate) fn perform(&mut self, mut call: Call<'_>) -> Outcome {
         let session = (!call.id.is_empty()).then_some(call.id);
-        let (lasting, once) = self
+        let (lasting, once): (Vec<_>, Vec<_>) = self
             .script
             .take(call.operation, session)
             .into_iter()
@@ -92,12 +90,10 @@ impl Shop {
         let mut outcome = Outcome {
             answer: Answer::ok(Value::Null),
             retry_after: None,
-            keep: true,
             lose: false,
         };
         let mut instead = None;
         let mut patches = Vec::new();
-        let once: Vec<Stimulus> = once;
         for stimulus in once {
             match stimulus {
                 Stimulus::Refuse {
@@ -107,7 +103,6 @@ impl Shop {
                 } => {
                     instead = Some(Answer::refused(status, &code, "As the script has it."));
                     outcome.retry_after = retry_after;
-                    outcome.keep = false;
                 }
                 Stimulus::Envelope {
                     code,

@@ -103,6 +103,12 @@ async fn from_search_to_order() {
     let group = &checkout.body["fulfillment"]["methods"][0]["groups"][0];
     assert_eq!(group["options"][1]["totals"][0]["amount"], 1500);
 
+    // A group of another id is no group of this checkout.
+    update["fulfillment"]["methods"][0]["groups"] =
+        json!([{ "id": "group_1", "selected_option_id": "express" }]);
+    let other = stage.call(UpdateCheckout, id, update.clone()).await;
+    assert_eq!(other.codes(), ["fulfillment_option_required"]);
+
     update["fulfillment"]["methods"][0]["groups"] =
         json!([{ "id": group["id"], "selected_option_id": "express" }]);
     let checkout = stage.call(UpdateCheckout, id, update.clone()).await;
