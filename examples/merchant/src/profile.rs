@@ -150,8 +150,8 @@ fn payment_handlers() -> Value {
     })
 }
 
-/// The capabilities that an agent's profile and this merchant's have in common, extensions without
-/// a common parent pruned.
+/// The capabilities that an agent's profile and this merchant's have in common. An extension
+/// without its parent among them never shows: responses list extensions by their parent.
 pub(crate) fn negotiate(agent: &Value) -> BTreeSet<&'static str> {
     let offered = |name: &str| {
         agent
@@ -160,17 +160,11 @@ pub(crate) fn negotiate(agent: &Value) -> BTreeSet<&'static str> {
             .and_then(Value::as_array)
             .is_some_and(|entries| entries.iter().any(|entry| entry["version"] == RELEASE))
     };
-    let mut common: BTreeSet<&'static str> = CAPABILITIES
+    CAPABILITIES
         .iter()
         .map(|(name, ..)| *name)
         .filter(|name| offered(name))
-        .collect();
-    // One level of extension exists, so one pass is the fixed point.
-    let roots = common.clone();
-    common.retain(|name| {
-        parents(name).is_empty() || parents(name).iter().any(|parent| roots.contains(parent))
-    });
-    common
+        .collect()
 }
 
 fn parents(name: &str) -> &'static [&'static str] {

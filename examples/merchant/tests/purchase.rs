@@ -176,19 +176,20 @@ async fn from_search_to_order() {
     assert_eq!(cart.codes(), ["not_found"]);
     assert_eq!(stage.merchant.orders().len(), 1);
 
-    // The stock went down by what was sold.
-    let mug = stage
-        .call(LookupCatalog, "", json!({ "ids": ["var_mug"] }))
-        .await;
-    assert_eq!(
-        mug.body["products"][0]["variants"][0]["availability"]["available"],
-        true
-    );
-    stage.merchant.set_stock("var_mug", 0);
+    // The stock goes down by what is sold.
+    stage.merchant.set_stock("var_mug", 3);
+    let ready = stage.ready().await;
+    stage.complete(&ready).await;
     let short = stage.call(CreateCheckout, "", mugs_ready()).await;
     assert_eq!(short.codes(), ["out_of_stock"]);
     assert_eq!(short.str("/messages/0/path"), "$.line_items[0].quantity");
+    assert_eq!(short.str("/messages/0/content"), "1 of var_mug are left.");
     assert_eq!(short.body["status"], "incomplete");
+    let lookup = json!({ "ids": ["var_mug"] });
+    stage.merchant.set_stock("var_mug", 0);
+    let mug = stage.call(LookupCatalog, "", lookup).await;
+    let availability = &mug.body["products"][0]["variants"][0]["availability"];
+    assert_eq!(availability["status"], "out_of_stock");
     stage.merchant.shutdown().await;
 }
 
@@ -260,6 +261,10 @@ async fn pickup_is_free_and_free_shipping_takes_off_what_the_parcel_costs() {
 async fn sessions_end_and_belong_to_their_agent() {
     let mut stage = Stage::set().await;
     let id = stage.ready().await;
+    let cart = stage.call(CreateCart, "", mugs()).await;
+    let cart = cart.str("/id").to_owned();
+    let sold = stage.ready().await;
+    let order = stage.complete(&sold).await.str("/order/id").to_owned();
     let nothing = stage.call(GetCheckout, "chk_nowhere", json!(null)).await;
     assert_eq!(nothing.codes(), ["not_found"]);
     assert_eq!(nothing.status, 200);
@@ -273,8 +278,10 @@ async fn sessions_end_and_belong_to_their_agent() {
     })
     .await;
     let ours = std::mem::replace(&mut stage.profile, format!("{other}/profile"));
-    let foreign = stage.call(GetCheckout, &id, json!(null)).await;
-    assert_eq!(foreign.codes(), ["not_found"]);
+    for (operation, id) in [(GetCheckout, &id), (GetCart, &cart), (GetOrder, &order)] {
+        let foreign = stage.call(operation, id, json!(null)).await;
+        assert_eq!(foreign.codes(), ["not_found"]);
+    }
     stage.profile = ours;
 
     let canceled = stage.ready().await;
@@ -286,7 +293,9 @@ async fn sessions_end_and_belong_to_their_agent() {
     assert_eq!(expired.body["status"], "canceled");
     let completed = stage.complete(&id).await;
     assert_eq!(completed.codes(), ["invalid_state"]);
-    assert!(stage.merchant.orders().is_empty());
+    assert_eq!(stage.merchant.orders().len(), 1);
+    let cart = stage.call(GetCart, &cart, json!(null)).await;
+    assert_eq!(cart.codes(), ["not_found"]);
 }
 
 #[tokio::test]
@@ -301,6 +310,15 @@ async fn consent_is_the_checkouts_own() {
     let checkout = stage.call(CreateCheckout, "", body).await;
     let expected = json!({ "email": "ada@example.com", "consent": { "analytics": true } });
     assert_eq!(checkout.body["buyer"], expected);
+    stage
+        .call(CancelCheckout, checkout.str("/id"), json!(null))
+        .await;
+    let body = json!({ "cart_id": cart.body["id"], "line_items": [] });
+    let checkout = stage.call(CreateCheckout, "", body).await;
+    assert_eq!(
+        checkout.body["buyer"],
+        json!({ "email": "ada@example.com" })
+    );
 }
 
 #[tokio::test]

@@ -60,6 +60,11 @@ async fn each_body_is_held_against_the_view_of_its_operation() {
         (CreateCart, with(mugs(), "/id", json!("cart_1")), "/id"),
         (CreateCart, with(mugs(), "/totals", json!([])), "/totals"),
         (
+            CreateCart,
+            with(mugs(), "/discounts", json!({ "applied": [] })),
+            "/discounts/applied",
+        ),
+        (
             CreateCheckout,
             with(mugs(), "/status", json!("incomplete")),
             "/status",
@@ -349,15 +354,18 @@ async fn the_agents_profile_must_be_there_and_speak_the_release() {
         let answer = |body: String| get(move || async move { body });
         let mut old = agent_profile(origin);
         old["ucp"]["version"] = json!("2026-01-23");
+        let large = agent_profile(origin).to_string();
         let mut mute = agent_profile(origin);
+        let ours = json!([{ "version": "2026-04-08" }]);
+        // An extension whose parent is missing does not count.
         mute["ucp"]["capabilities"] =
-            json!({ "dev.ucp.shopping.cart": [{"version": "2026-04-08"}] });
+            json!({ "dev.ucp.shopping.cart": ours, "dev.ucp.shopping.fulfillment": ours });
         let redirect = get(|| async { (StatusCode::FOUND, [("location", "/mute")]) });
         Router::new()
             .route("/old", answer(old.to_string()))
             .route("/text", answer("not json".to_owned()))
             .route("/empty", answer("{}".to_owned()))
-            .route("/large", answer(" ".repeat(200 * 1024)))
+            .route("/large", answer(large + &" ".repeat(200 * 1024)))
             .route("/mute", answer(mute.to_string()))
             .route("/redirect", redirect)
     })
