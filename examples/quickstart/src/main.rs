@@ -1,2 +1,244 @@
-//! examples/quickstart
-fn main() {}
+//! Buys something, from discovery to the shipped order: the whole road in one program.
+//!
+//! Everything happens on this machine. A sandbox merchant plays the shop; the agent is what you
+//! would write. Run it with `cargo run -p quickstart` and read along.
+
+mod agent_server;
+
+use agent_server::AgentServer;
+use merchant::{Operation, Severity, Stimulus, Target};
+use std::error::Error;
+use ucp_runtime::handoff::Next;
+use ucp_runtime::{Agent, Handoff, Host, serde_json};
+
+// The client of one release, with three extensions, generated here.
+ucp_runtime::include_ucp! {
+    release: "2026-04-08",
+    extensions: [discount, fulfillment, buyer_consent],
+    expose: ["Accept-Language"],
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // The shop, and the agent's own server: its profile is its identity.
+    let sandbox = merchant::Merchant::builder()
+        .start()
+        .await
+        .map_err(|error| error as Box<dyn Error>)?;
+    let mut server = AgentServer::start(RELEASE, CAPABILITIES).await?;
+
+    step("Discover the merchant");
+    let agent = Agent::builder(&server.profile_url)?
+        .id_secret(b"a secret of 32 bytes, kept for ever") // call ids become keys through it
+        .development() // plain HTTP, on this machine only
+        .build()?;
+    let merchant = agent.connect(sandbox.origin()).await?;
+    say(format!(
+        "{} speaks UCP {} at {}",
+        merchant.origin(),
+        merchant.version(),
+        merchant.endpoint()
+    ));
+    let shop = Client::new(&merchant);
+
+    step("Search the catalog");
+    let found = shop
+        .search_catalog(SearchRequest::new().query("mug"))
+        .accept_language("en")
+        .await?
+        .into_success()?;
+    let product = found.products.first().ok_or("nothing found")?;
+    let variant = product.variants.first().ok_or("nothing to buy")?;
+    say(format!(
+        "{}: {} {} in minor units",
+        product.title, variant.price.amount, variant.price.currency
+    ));
+
+    step("Make a cart");
+    // A call can be looked at before it is sent: this is what the runtime filled in.
+    let cart = CreateCart::new([CreateLineItem::new(ItemInput::new(&variant.id), 2)]);
+    let prepared = shop
+        .create_cart(cart)
+        .call_id(("conversation-1", "turn-1"))
+        .prepare()
+        .await?;
+    say(format!("{} {}", prepared.method(), prepared.url()));
+    for (name, value) in prepared.headers() {
+        say(format!("    {name}: {}", value.to_str()?));
+    }
+    let cart = prepared.send().await?.into_success()?;
+    say(format!(
+        "cart {} costs {} {}",
+        cart.id,
+        total(&cart.totals),
+        cart.currency
+    ));
+
+    step("Turn it into a checkout");
+    // The shop will want a buyer's eye on this one.
+    sandbox.script(Target::Next(Operation::CreateCheckout), [review()]);
+    let create = CreateCheckout::new([]).cart_id(&cart.id);
+    let response = shop
+        .create_checkout(create)
+        .call_id(("conversation-1", "turn-2"))
+        .await?;
+    let checkout = response.success()?;
+    let id = checkout.id.clone();
+    say(format!("checkout {id} is {}", checkout.status));
+
+    step("Mend what an agent can mend");
+    let host = Host::default().renders_disclosures().development();
+    for blocker in &response.handoff(&host)?.context().fix_first {
+        say(format!(
+            "{}: {}",
+            blocker.code.as_deref().unwrap_or("?"),
+            blocker.text
+        ));
+    }
+    let address = ShippingDestinationInput::new()
+        .id("home")
+        .street_address("1 Main Street")
+        .address_country("US");
+    let method = UpdateFulfillmentMethod::new(checkout.line_items.iter().map(|line| &line.id))
+        .r#type(FulfillmentMethodType::Shipping)
+        .destinations([address.into()])
+        .selected_destination_id("home");
+    let lines = || {
+        checkout.line_items.iter().map(|line| {
+            UpdateLineItem::new(ItemInput::new(&line.item.id), line.quantity).id(&line.id)
+        })
+    };
+    let buyer = || {
+        BuyerWithConsent::new()
+            .email("ada@example.com")
+            .consent(Consent::new().marketing(false))
+    };
+    let update = UpdateCheckout::new(lines())
+        .buyer(buyer())
+        .fulfillment(UpdateFulfillment::new().methods([method.clone()]));
+    let response = shop
+        .update_checkout(&id, update)
+        .call_id(("conversation-1", "turn-3"))
+        .await?;
+    for blocker in response.handoff(&host)?.blockers() {
+        say(format!(
+            "{}: {}",
+            blocker.code.as_deref().unwrap_or("?"),
+            blocker.text
+        ));
+    }
+    // Now that the destination is known, the shop offers ways to ship: the first will do.
+    let offered = response
+        .success()?
+        .fulfillment
+        .as_ref()
+        .and_then(|it| it.methods.as_ref())
+        .ok_or("no way to ship")?;
+    let group = offered
+        .first()
+        .and_then(|it| it.groups.as_ref()?.first())
+        .ok_or("no group to ship")?;
+    let option = group
+        .options
+        .as_ref()
+        .and_then(|it| it.first())
+        .ok_or("no option to ship")?;
+    let chosen = UpdateFulfillmentGroup::new(&group.id).selected_option_id(&option.id);
+    let update = UpdateCheckout::new(lines())
+        .buyer(buyer())
+        .fulfillment(UpdateFulfillment::new().methods([method.groups([chosen])]));
+    let response = shop
+        .update_checkout(&id, update)
+        .call_id(("conversation-1", "turn-4"))
+        .await?;
+    let checkout = response.success()?;
+    say(format!(
+        "{} ships for a total of {} {}",
+        option.title,
+        total(&checkout.totals),
+        checkout.currency
+    ));
+
+    step("Hand over to the buyer where the shop wants it");
+    match response.handoff(&host)? {
+        Handoff::ContinueUrl { url, reason, .. } => {
+            say(format!("{reason:?}: open {}", url.as_str()))
+        }
+        other => return Err(format!("expected an escalation, not {other:?}").into()),
+    }
+    sandbox.approve(&id); // the buyer, at that page
+
+    step("Place the order");
+    let response = shop.get_checkout(&id).await?;
+    let Handoff::Conversational {
+        next: Next::Complete,
+        ..
+    } = response.handoff(&host)?
+    else {
+        return Err("the checkout is not ready".into());
+    };
+    let token = PaymentCredential::new("token").extra("token", "tok_sandbox"); // the handler's own member
+    let card = SelectedPaymentInstrument::new("instrument-1", "sandbox_pay", "card")
+        .selected(true)
+        .credential(token);
+    let complete = CompleteCheckout::new(Payment::new().instruments([card]));
+    let response = shop
+        .complete_checkout(&id, complete)
+        .call_id(("conversation-1", "turn-5"))
+        .await?;
+    let Handoff::Completed {
+        order: Some(order), ..
+    } = response.handoff(&host)?
+    else {
+        return Err("the order was not placed".into());
+    };
+    let order_id = order.id.ok_or("the order has no id")?;
+    say(format!("order {order_id} is placed"));
+
+    step("Read the order");
+    let order = shop.get_order(&order_id).await?.into_success()?;
+    say(format!(
+        "{} line item(s), total {}",
+        order.line_items.len(),
+        total(&order.totals)
+    ));
+
+    step("Hear from the merchant");
+    let body = server.orders.recv().await.ok_or("no webhook came")?;
+    let event: Order = serde_json::from_slice(&body)?;
+    say(format!(
+        "webhook: order {} has {} line item(s)",
+        event.id,
+        event.line_items.len()
+    ));
+
+    sandbox.shutdown().await;
+    println!("\nDone: one order, paid once.");
+    Ok(())
+}
+
+/// What makes the sandbox escalate.
+fn review() -> Stimulus {
+    Stimulus::Error {
+        severity: Severity::RequiresBuyerReview,
+        code: "high_value".to_owned(),
+        content: "Please have a look at your order.".to_owned(),
+        path: None,
+    }
+}
+
+/// The amount of the entry `total`, in minor units.
+fn total(totals: &[TotalsItem]) -> i64 {
+    totals
+        .iter()
+        .find(|entry| entry.r#type == "total")
+        .map_or(0, |entry| entry.amount)
+}
+
+fn step(title: &str) {
+    println!("\n== {title}");
+}
+
+fn say(line: String) {
+    println!("   {line}");
+}

@@ -1198,6 +1198,16 @@ pub mod ap2_mandate {
                 extra: wire::Map::new(),
             }
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for CompleteCheckoutAp2 {
         const NAME: &'static str = "CompleteCheckoutAp2";
@@ -1281,6 +1291,16 @@ pub mod buyer_consent {
             self.consent = Some(consent);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for BuyerWithConsent {
         const NAME: &'static str = "BuyerWithConsent";
@@ -1361,6 +1381,16 @@ pub mod buyer_consent {
         #[must_use]
         pub fn sale_of_data(mut self, sale_of_data: bool) -> Self {
             self.sale_of_data = Some(sale_of_data);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -1451,6 +1481,16 @@ pub mod cart {
         #[must_use]
         pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
             self.phone_number = Some(phone_number.into());
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -1642,6 +1682,16 @@ pub mod cart {
             self.discounts = Some(discounts);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for CreateCart {
         const NAME: &'static str = "CreateCart";
@@ -1796,6 +1846,16 @@ pub mod cart {
         #[must_use]
         pub fn discounts(mut self, discounts: DiscountsObjectInput) -> Self {
             self.discounts = Some(discounts);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -2157,6 +2217,16 @@ pub mod catalog {
             self.attribution = Some(attribution);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for GetProductRequest {
         const NAME: &'static str = "GetProductRequest";
@@ -2313,6 +2383,16 @@ pub mod catalog {
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -2719,6 +2799,16 @@ pub mod catalog {
             self.limit = Some(limit);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for PaginationRequest {
         const NAME: &'static str = "PaginationRequest";
@@ -2845,6 +2935,16 @@ pub mod catalog {
         #[must_use]
         pub fn max(mut self, max: i64) -> Self {
             self.max = Some(max);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -3110,6 +3210,16 @@ pub mod catalog {
             self.price = Some(price);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for SearchFilters {
         const NAME: &'static str = "SearchFilters";
@@ -3196,6 +3306,16 @@ pub mod catalog {
         #[must_use]
         pub fn pagination(mut self, pagination: PaginationRequest) -> Self {
             self.pagination = Some(pagination);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -3302,6 +3422,16 @@ pub mod catalog {
         #[must_use]
         pub fn id(mut self, id: impl Into<String>) -> Self {
             self.id = Some(id.into());
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -3935,6 +4065,16 @@ pub mod checkout {
             self.cart_id = Some(cart_id.into());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for CompleteCheckout {
         const NAME: &'static str = "CompleteCheckout";
@@ -4059,6 +4199,16 @@ pub mod checkout {
             self.fulfillment = Some(fulfillment);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for CreateCheckout {
         const NAME: &'static str = "CreateCheckout";
@@ -4164,6 +4314,16 @@ pub mod checkout {
             self.instruments = Some(instruments.into_iter().collect());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for Payment {
         const NAME: &'static str = "Payment";
@@ -4198,6 +4358,16 @@ pub mod checkout {
                 r#type: r#type.into(),
                 extra: wire::Map::new(),
             }
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
         }
     }
     impl wire::Object for PaymentCredential {
@@ -4279,6 +4449,16 @@ pub mod checkout {
         #[must_use]
         pub fn selected(mut self, selected: bool) -> Self {
             self.selected = Some(selected);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -4517,6 +4697,16 @@ pub mod checkout {
             self.fulfillment = Some(fulfillment);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for UpdateCheckout {
         const NAME: &'static str = "UpdateCheckout";
@@ -4742,6 +4932,16 @@ pub mod common {
             self.eligibility = Some(eligibility.into_iter().map(Into::into).collect());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for Context {
         const NAME: &'static str = "Context";
@@ -4803,6 +5003,16 @@ pub mod common {
                 quantity,
                 extra: wire::Map::new(),
             }
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
         }
     }
     impl wire::Object for CreateLineItem {
@@ -4920,6 +5130,16 @@ pub mod common {
                 id: id.into(),
                 extra: wire::Map::new(),
             }
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
         }
     }
     impl wire::Object for ItemInput {
@@ -5569,6 +5789,16 @@ pub mod common {
             self.phone_number = Some(phone_number.into());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for PostalAddress {
         const NAME: &'static str = "PostalAddress";
@@ -5753,6 +5983,16 @@ pub mod common {
             dev_ucp_user_agent: impl Into<String>,
         ) -> Self {
             self.dev_ucp_user_agent = Some(dev_ucp_user_agent.into());
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -6006,6 +6246,16 @@ pub mod common {
             self.parent_id = Some(parent_id.into());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for UpdateLineItem {
         const NAME: &'static str = "UpdateLineItem";
@@ -6250,6 +6500,16 @@ pub mod discount {
             self.codes = Some(codes.into_iter().map(Into::into).collect());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for DiscountsObjectInput {
         const NAME: &'static str = "DiscountsObjectInput";
@@ -6305,6 +6565,16 @@ pub mod fulfillment {
             self.methods = Some(methods.into_iter().collect());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for CreateFulfillment {
         const NAME: &'static str = "CreateFulfillment";
@@ -6355,6 +6625,16 @@ pub mod fulfillment {
         #[must_use]
         pub fn null_selected_option_id(mut self) -> Self {
             self.selected_option_id = Some(None);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -6448,6 +6728,16 @@ pub mod fulfillment {
             groups: impl IntoIterator<Item = CreateFulfillmentGroup>,
         ) -> Self {
             self.groups = Some(groups.into_iter().collect());
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -6947,6 +7237,16 @@ pub mod fulfillment {
             self.address = Some(address);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for RetailLocationInput {
         const NAME: &'static str = "RetailLocationInput";
@@ -7145,6 +7445,16 @@ pub mod fulfillment {
             self.id = Some(id.into());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for ShippingDestinationInput {
         const NAME: &'static str = "ShippingDestinationInput";
@@ -7220,6 +7530,16 @@ pub mod fulfillment {
             self.methods = Some(methods.into_iter().collect());
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for UpdateFulfillment {
         const NAME: &'static str = "UpdateFulfillment";
@@ -7273,6 +7593,16 @@ pub mod fulfillment {
         #[must_use]
         pub fn null_selected_option_id(mut self) -> Self {
             self.selected_option_id = Some(None);
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }
@@ -7372,6 +7702,16 @@ pub mod fulfillment {
             groups: impl IntoIterator<Item = UpdateFulfillmentGroup>,
         ) -> Self {
             self.groups = Some(groups.into_iter().collect());
+            self
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
             self
         }
     }

@@ -119,6 +119,16 @@ pub mod common {
             self.identity = Some(identity);
             self
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for Binding {
         const NAME: &'static str = "Binding";
@@ -156,6 +166,16 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
     }
     impl wire::Object for PaymentCredential {
         const NAME: &'static str = "PaymentCredential";
@@ -191,6 +211,16 @@ pub mod common {
                 access_token: access_token.into(),
                 extra: wire::Map::new(),
             }
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
         }
     }
     impl wire::Object for PaymentIdentity {
@@ -236,6 +266,16 @@ pub mod detokenize {
                 binding,
                 extra: wire::Map::new(),
             }
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
         }
     }
     impl wire::Object for DetokenizeRequest {
@@ -283,6 +323,16 @@ pub mod tokenize {
                 binding,
                 extra: wire::Map::new(),
             }
+        }
+        /// Adds a member that the contract leaves open.
+        #[must_use]
+        pub fn extra(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<wire::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
         }
     }
     impl wire::Object for TokenizeRequest {

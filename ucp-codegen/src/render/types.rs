@@ -193,6 +193,13 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
                 Self { #(#values,)* extra: wire::Map::new() }
             }
             #(#setters)*
+
+            /// Adds a member that the contract leaves open.
+            #[must_use]
+            pub fn extra(mut self, name: impl Into<String>, value: impl Into<wire::Value>) -> Self {
+                self.extra.insert(name.into(), value.into());
+                self
+            }
         }
     }
 }

@@ -1,0 +1,65 @@
+//! What an agent serves itself: the profile that its `UCP-Agent` header points to, and the webhook
+//! that merchants report orders to.
+
+use axum::body::Bytes;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use ucp_runtime::serde_json::{Map, Value, json};
+
+/// An agent's server, on a free port of this machine.
+pub struct AgentServer {
+    /// Where the profile is.
+    pub profile_url: String,
+    /// The bodies of the order webhooks, as they arrive.
+    pub orders: mpsc::UnboundedReceiver<Bytes>,
+}
+
+impl AgentServer {
+    /// Serves a profile that names these capabilities of one release.
+    ///
+    /// # Errors
+    ///
+    /// When no port is free.
+    pub async fn start(release: &'static str, capabilities: &[&str]) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        let profile = profile(&origin, release, capabilities);
+        let (arrived, orders) = mpsc::unbounded_channel();
+        let router = Router::new()
+            .route(
+                "/.well-known/ucp",
+                get(move || async move { Json(profile) }),
+            )
+            .route(
+                "/webhooks/orders",
+                post(move |body: Bytes| async move {
+                    // Whoever started the server may have stopped listening: that is no fault.
+                    let _ = arrived.send(body);
+                }),
+            );
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Ok(Self {
+            profile_url: format!("{origin}/.well-known/ucp"),
+            orders,
+        })
+    }
+}
+
+/// A platform profile: who we are, what we understand, where to report orders.
+fn profile(origin: &str, release: &str, capabilities: &[&str]) -> Value {
+    let mut registry = Map::new();
+    for name in capabilities {
+        let mut entry = json!({
+            "version": release,
+            "spec": format!("https://ucp.dev/{release}/specification/overview"),
+            "schema": format!("https://ucp.dev/{release}/schemas/shopping/{}.json", name.rsplit('.').next().unwrap_or(name)),
+        });
+        if *name == "dev.ucp.shopping.order" {
+            entry["config"] = json!({ "webhook_url": format!("{origin}/webhooks/orders") });
+        }
+        registry.insert((*name).to_owned(), json!([entry]));
+    }
+    json!({ "ucp": { "version": release, "services": {}, "capabilities": registry, "payment_handlers": {} } })
+}
