@@ -1,1 +1,6 @@
 //! ucp-runtime
+pub mod operation;
+pub mod wire;
+
+#[doc(hidden)]
+pub use serde;

@@ -1,0 +1,135 @@
+//! Stage `contract`: the OpenAPI envelope. Finds the operations and webhooks of a document, and for
+//! each the parameters, the body and the answers; schemas stay places that stage `schema` reads.
+
+mod lower;
+
+use crate::diagnostics::{Code, Diagnostics};
+use crate::source::{FileId, Place, Source};
+use openapiv3::{Parameter as OpenApiParameter, ReferenceOr};
+
+/// The operations of a document, in its order.
+#[derive(Debug, Default)]
+pub(crate) struct Contract {
+    pub(crate) title: String,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) webhooks: Vec<Operation>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    /// Upper case, for example `POST`.
+    pub(crate) method: String,
+    /// Below the endpoint, with parameters in braces; a webhook's name.
+    pub(crate) path: String,
+    pub(crate) summary: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) deprecated: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) body: Option<Place>,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    Path,
+    Query,
+    Header,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) location: Location,
+    pub(crate) required: bool,
+    pub(crate) description: Option<String>,
+}
+
+/// What a status is answered with.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: String,
+    pub(crate) schema: Option<Place>,
+}
+
+impl Operation {
+    /// The name that UCP's marks know the operation by: `create` for `create_checkout`.
+    pub(crate) fn verb(&self) -> &str {
+        self.id.split('_').next().unwrap_or(&self.id)
+    }
+
+    /// The schema of the answer that says success.
+    pub(crate) fn success(&self) -> Option<&Place> {
+        self.answers.iter().filter(|answer| answer.status.starts_with('2')).find_map(|answer| answer.schema.as_ref())
+    }
+}
+
+/// Reads the document.
+pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnostics) -> Contract {
+    let Some(document) = lower::lower(source, entry, diagnostics) else { return Contract::default() };
+    let mut contract = Contract { title: document.info.title.clone(), ..Contract::default() };
+    let mut seen: Vec<(String, Place)> = Vec::new();
+    for (path, item) in document.paths.iter() {
+        let ReferenceOr::Item(item) = item else { continue };
+        for (method, operation) in item.iter() {
+            let (webhook, path) = match path.strip_prefix(lower::WEBHOOK) {
+                Some(name) => (true, name),
+                None => (false, path.as_str()),
+            };
+            let place = Place::root(entry).child(if webhook { "webhooks" } else { "paths" }).child(path).child(method);
+            let Some(id) = operation.operation_id.clone() else {
+                let message = format!("{} {path} has no `operationId`", method.to_uppercase());
+                diagnostics.at(source, &place, Code::OperationId, message, Some("the generated method is named after it".to_owned()));
+                continue;
+            };
+            if let Some((_, first)) = seen.iter().find(|(other, _)| *other == id) {
+                let message = format!("`operationId: {id}` is taken by {}", first.pointer);
+                diagnostics.at(source, &place, Code::OperationId, message, Some("give each operation a name of its own".to_owned()));
+                continue;
+            }
+            seen.push((id.clone(), place.clone()));
+            let operation = read_operation(operation, id, method, path, place);
+            if webhook { contract.webhooks.push(operation) } else { contract.operations.push(operation) }
+        }
+    }
+    contract
+}
+
+fn read_operation(operation: &openapiv3::Operation, id: String, method: &str, path: &str, place: Place) -> Operation {
+    let parameters = operation.parameters.iter().filter_map(ReferenceOr::as_item).filter_map(|parameter| {
+        let location = match parameter {
+            OpenApiParameter::Path { .. } => Location::Path,
+            OpenApiParameter::Query { .. } => Location::Query,
+            OpenApiParameter::Header { .. } => Location::Header,
+            // Cookies are refused when lowering.
+            OpenApiParameter::Cookie { .. } => return None,
+        };
+        let data = parameter.parameter_data_ref();
+        Some(Parameter {
+            name: data.name.clone(),
+            location,
+            required: data.required || location == Location::Path,
+            description: data.description.clone(),
+        })
+    });
+    let schema_of = |content: &openapiv3::Content| {
+        content.iter().find(|(media, _)| lower::is_json(media)).and_then(|(_, media)| lower::place_of(media.schema.as_ref()?))
+    };
+    let body = operation.request_body.as_ref().and_then(ReferenceOr::as_item).and_then(|body| schema_of(&body.content));
+    let answers = operation.responses.responses.iter().filter_map(|(status, response)| {
+        Some(Answer { status: status.to_string(), schema: schema_of(&response.as_item()?.content) })
+    });
+    Operation {
+        id,
+        method: method.to_uppercase(),
+        path: path.to_owned(),
+        summary: operation.summary.clone(),
+        description: operation.description.clone(),
+        deprecated: operation.deprecated,
+        parameters: parameters.collect(),
+        body,
+        answers: answers.collect(),
+        place,
+    }
+}

@@ -1,0 +1,258 @@
+//! The pipeline, from options to a model: which document, which operations, which extensions.
+
+use crate::contract::{self, Contract, Operation};
+use crate::diagnostics::{Argument, Code, Diagnostics};
+use crate::model::{self, Model};
+use crate::options::{self, Options};
+use crate::schema::{Composition, Reader, Type, View};
+use crate::source::{self, FileId, Files, Place, Source};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A model with the files it was made from.
+pub(crate) struct Generated {
+    pub(crate) model: Model,
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// Reads everything that the options ask for. `base` is what relative paths are relative to.
+pub(crate) fn generate(options: &Options, base: &Path) -> Result<Generated, Diagnostics> {
+    let mut diagnostics = Diagnostics::default();
+    options::check(options, &mut diagnostics);
+    let model = read(options, base, &mut diagnostics);
+    match model {
+        Some(generated) if diagnostics.is_empty() => Ok(generated),
+        _ => Err(diagnostics),
+    }
+}
+
+fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option<Generated> {
+    let (files, entry, release) = locate(options, base, diagnostics)?;
+    let mut source = Source::new(files);
+    let entry = source.load_entry(&entry, diagnostics)?;
+    let Contract { title, operations, webhooks } = contract::read(&mut source, entry, diagnostics);
+    let operations = select(options, operations, diagnostics);
+    let managed: Vec<String> = options::MANAGED.iter().map(ToString::to_string).chain(options.managed.iter().cloned()).collect();
+    check_expose(options, &operations, &managed, diagnostics);
+
+    let extensions = extensions(options, &mut source, &operations, diagnostics);
+    let mut reader = Reader::new(&mut source, diagnostics);
+    let bases = bases(&mut reader, operations.iter().chain(&webhooks));
+    let compositions = compose(&mut reader, &bases, &extensions);
+    reader.set_compositions(compositions);
+
+    let error = operations.iter().filter_map(Operation::success).find_map(|place| error_branch(&mut reader, place));
+    let failure = match &error {
+        Some(place) => reader.type_of(std::slice::from_ref(place), &View::Response),
+        None => Type::Any,
+    };
+    let bodies: Vec<model::Bodies<'_>> = operations
+        .iter()
+        .map(|operation| {
+            let view = View::Request(operation.verb().into());
+            let request = operation.body.as_ref().map(|place| reader.type_of(std::slice::from_ref(place), &view));
+            let success = operation.success().map_or(Type::Any, |place| {
+                let branches = reader.branches(place);
+                let good: Vec<Place> = branches.iter().filter(|branch| !reader.is_error(branch)).cloned().collect();
+                match good.as_slice() {
+                    [one] => reader.type_of(std::slice::from_ref(one), &View::Response),
+                    _ => reader.type_of(std::slice::from_ref(place), &View::Response),
+                }
+            });
+            let service = operation.success().or(operation.body.as_ref()).map(|place| service_of(&mut reader, place)).unwrap_or_default();
+            model::Bodies { operation, request, success, failure: failure.clone(), service }
+        })
+        .collect();
+    let events: Vec<(&Operation, Type)> = webhooks
+        .iter()
+        .filter(|_| options.operations.is_empty())
+        .filter_map(|webhook| {
+            let place = webhook.body.as_ref()?;
+            Some((webhook, reader.type_of(std::slice::from_ref(place), &View::Response)))
+        })
+        .collect();
+    let graph = reader.finish();
+    let mut capabilities: Vec<String> = bases
+        .iter()
+        .map(|base| base.file)
+        .chain(extensions.iter().copied())
+        .filter_map(|file| source::name_of(source.value(&Place::root(file))?))
+        .collect();
+    capabilities.sort();
+    capabilities.dedup();
+    let headers = model::Headers { managed: &managed, expose: &options.expose };
+    let model = model::build(&model::Contract { release: &release, title: &title, capabilities }, &source, &graph, &bodies, &events, &headers);
+    Some(Generated { model, paths: source.paths() })
+}
+
+/// Where the files are, which one to start from, and which release it is.
+fn locate(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option<(Files, String, String)> {
+    match &options.contract {
+        options::Contract::Release(version) => {
+            let Some(release) = ucp_specs::release(version) else {
+                let known: Vec<&str> = ucp_specs::RELEASES.iter().map(|release| release.version).collect();
+                let message = format!("release `{version}` is not shipped with these crates");
+                diagnostics.option(Code::Unknown, Argument::Contract, message, Some(format!("shipped are {}", known.join(", "))));
+                return None;
+            };
+            let entry = match options.document.as_str() {
+                "rest" => release.rest,
+                "tokenization" => release.tokenization,
+                other => {
+                    let message = format!("`{other}` is not a document of a release");
+                    diagnostics.option(Code::Option, Argument::Contract, message, Some("`rest` or `tokenization`".to_owned()));
+                    return None;
+                }
+            };
+            let dated = options.version.clone().unwrap_or_else(|| version.clone());
+            Some((Files::Shipped(release), entry.to_owned(), dated))
+        }
+        options::Contract::File(path) => {
+            let entry = path.to_string_lossy().replace('\\', "/");
+            let full = base.join(path);
+            let folder = full.ancestors().filter_map(|folder| folder.file_name()?.to_str()).find(|name| is_date(name));
+            let Some(release) = options.version.clone().or(folder.map(ToOwned::to_owned)) else {
+                diagnostics.option(
+                    Code::Option,
+                    Argument::Contract,
+                    format!("no folder above {entry} is named like a release"),
+                    Some("say which release it is: `version: \"2026-04-08\"`".to_owned()),
+                );
+                return None;
+            };
+            Some((Files::Disk(base.to_path_buf()), entry, release))
+        }
+    }
+}
+
+/// Whether a text is a date as releases are named: `2026-04-08`.
+fn is_date(text: &str) -> bool {
+    text.len() == 10 && text.bytes().enumerate().all(|(index, byte)| if index == 4 || index == 7 { byte == b'-' } else { byte.is_ascii_digit() })
+}
+
+/// The operations that the options ask for: by `operationId`, or by the first step of their path.
+fn select(options: &Options, operations: Vec<Operation>, diagnostics: &mut Diagnostics) -> Vec<Operation> {
+    if options.operations.is_empty() {
+        return operations;
+    }
+    let matches = |operation: &Operation, word: &str| {
+        let group = operation.path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        operation.id == word || group.strip_prefix(word).is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('-'))
+    };
+    for (index, word) in options.operations.iter().enumerate() {
+        if !operations.iter().any(|operation| matches(operation, word)) {
+            let known: Vec<&str> = operations.iter().map(|operation| operation.id.as_str()).collect();
+            let message = format!("the contract has no operation `{word}`");
+            diagnostics.option(Code::Unknown, Argument::Operation(index), message, Some(format!("it has {}", known.join(", "))));
+        }
+    }
+    operations.into_iter().filter(|operation| options.operations.iter().any(|word| matches(operation, word))).collect()
+}
+
+fn check_expose(options: &Options, operations: &[Operation], managed: &[String], diagnostics: &mut Diagnostics) {
+    for (index, name) in options.expose.iter().enumerate() {
+        let declared = operations.iter().flat_map(|operation| &operation.parameters).any(|parameter| parameter.name.eq_ignore_ascii_case(name));
+        let hint = if managed.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            "it is managed, but no operation of this contract declares it"
+        } else {
+            "is it misspelt?"
+        };
+        if !declared {
+            let message = format!("no operation declares a header `{name}`");
+            diagnostics.option(Code::Unknown, Argument::Expose(index), message, Some(hint.to_owned()));
+        }
+    }
+}
+
+/// The files of the extensions that the options name.
+fn extensions(options: &Options, source: &mut Source, operations: &[Operation], diagnostics: &mut Diagnostics) -> Vec<FileId> {
+    // Extensions lie beside the schemas that the operations refer to.
+    for place in operations.iter().flat_map(|operation| operation.body.iter().chain(operation.success())) {
+        source.load_all(place, diagnostics);
+    }
+    let mut found: Vec<FileId> = Vec::new();
+    for (index, word) in options.extensions.iter().enumerate() {
+        let argument = Argument::Extension(index);
+        let files = if word.contains('/') || word.ends_with(".json") || word.ends_with(".yaml") || word.ends_with(".yml") {
+            Vec::from_iter(source.load_option(word, argument, diagnostics))
+        } else {
+            let files = source.find_named(argument, diagnostics, |name| names_extension(name, word));
+            if files.is_empty() {
+                let message = format!("no extension is called `{word}`");
+                let hint = "name one by its last label (`discount`), in full (`dev.ucp.shopping.discount`), or by its file";
+                diagnostics.option(Code::Unknown, argument, message, Some(hint.to_owned()));
+            }
+            files
+        };
+        found.extend(files.into_iter().filter(|file| !found.contains(file)).collect::<Vec<_>>());
+    }
+    found
+}
+
+fn names_extension(name: &str, word: &str) -> bool {
+    match word.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == word || name.rsplit('.').next() == Some(word),
+    }
+}
+
+/// The schemas of bodies that extensions may compose onto: those of documents with a `name`.
+fn bases<'c>(reader: &mut Reader<'_>, operations: impl Iterator<Item = &'c Operation>) -> Vec<Place> {
+    let mut bases: Vec<Place> = Vec::new();
+    for place in operations.flat_map(|operation| operation.body.iter().chain(operation.success())) {
+        for branch in reader.branches(place) {
+            let named = reader.source.value(&Place::root(branch.file)).and_then(source::name_of).is_some();
+            if named && !bases.contains(&branch) {
+                bases.push(branch);
+            }
+        }
+    }
+    bases
+}
+
+/// The overlays of each base: from the extensions, and from the other bases (a cart extends checkout).
+fn compose(reader: &mut Reader<'_>, bases: &[Place], extensions: &[FileId]) -> Vec<Composition> {
+    let mut files: Vec<FileId> = bases.iter().map(|base| base.file).collect();
+    files.extend(extensions);
+    files.dedup();
+    let mut compositions = Vec::new();
+    for base in bases {
+        let Some(name) = reader.source.value(&Place::root(base.file)).and_then(source::name_of) else { continue };
+        let mut overlays = Vec::new();
+        for file in files.iter().filter(|file| **file != base.file) {
+            let definitions = Place::root(*file).child("$defs");
+            // The full name since 2026-04-08, the plain one before and in the cart's own overlay.
+            let keys = [Some(name.as_str()), name.rsplit('.').next()];
+            for key in keys.into_iter().flatten() {
+                let named = definitions.child(key);
+                let overlay = match base.last() {
+                    None => named,
+                    Some(definition) => named.child("$defs").child(definition),
+                };
+                let is_schema = reader
+                    .source
+                    .value(&overlay)
+                    .and_then(Value::as_object)
+                    .is_some_and(|schema| ["$ref", "allOf", "properties"].iter().any(|keyword| schema.contains_key(*keyword)));
+                if is_schema && !overlays.contains(&overlay) {
+                    overlays.push(overlay);
+                }
+            }
+        }
+        if !overlays.is_empty() {
+            compositions.push(Composition { base: base.clone(), overlays });
+        }
+    }
+    compositions
+}
+
+fn error_branch(reader: &mut Reader<'_>, place: &Place) -> Option<Place> {
+    reader.branches(place).into_iter().find(|branch| reader.is_error(branch))
+}
+
+/// The service that an operation belongs to: the first three labels of its capability's name.
+fn service_of(reader: &mut Reader<'_>, place: &Place) -> String {
+    let branch = reader.branches(place).into_iter().next();
+    let name = branch.and_then(|branch| reader.source.value(&Place::root(branch.file)).and_then(source::name_of)).unwrap_or_default();
+    name.split('.').take(3).collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,447 @@
+//! Building the model from the graph of shapes and the operations.
+
+use super::names::{self, Scope};
+use super::{Argument, Arm, Field, Item, Method, Model, Presence, Struct, Ty, Union, Vocabulary, Webhook, boxing, docs};
+use crate::contract::{Location, Operation};
+use crate::schema::{Docs, Graph, Node, NodeId, Shape, Type, View};
+use crate::source::{Place, Source};
+use heck::ToUpperCamelCase;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The types of an operation, as read from its schemas.
+pub(crate) struct Bodies<'c> {
+    pub(crate) operation: &'c Operation,
+    pub(crate) request: Option<Type>,
+    pub(crate) success: Type,
+    pub(crate) failure: Type,
+    pub(crate) service: String,
+}
+
+/// Which header parameters are inputs.
+pub(crate) struct Headers<'o> {
+    pub(crate) managed: &'o [String],
+    pub(crate) expose: &'o [String],
+}
+
+/// The module of what several domains use.
+const COMMON: &str = "common";
+
+/// Members whose value is a secret wherever they stand.
+const SECRETS: [&str; 7] = ["access_token", "checkout_mandate", "cryptogram", "cvc", "number", "payment_mandate", "token"];
+
+/// What the whole module says of itself.
+pub(crate) struct Contract<'c> {
+    pub(crate) release: &'c str,
+    pub(crate) title: &'c str,
+    pub(crate) capabilities: Vec<String>,
+}
+
+pub(crate) fn build(
+    contract: &Contract<'_>,
+    source: &Source,
+    graph: &Graph,
+    operations: &[Bodies<'_>],
+    webhooks: &[(&Operation, Type)],
+    headers: &Headers<'_>,
+) -> Model {
+    let mut builder = Builder { source, graph, bodies: body_words(operations), names: BTreeMap::new(), boxed: boxing::boxed(graph), floats: floats(graph) };
+    let mut scope = Scope::default();
+    builder.name_all(&mut scope);
+    let modules = builder.modules(operations, webhooks);
+    let sent = builder.reach(operations.iter().filter_map(|bodies| bodies.request.as_ref()));
+    let credentials = builder.credentials();
+
+    let mut model = Model {
+        release: contract.release.to_owned(),
+        docs: module_docs(contract.title, contract.release),
+        capabilities: contract.capabilities.clone(),
+        ..Model::default()
+    };
+    for id in builder.representatives() {
+        let Some(node) = graph.node(id) else { continue };
+        let item = match &node.shape {
+            Shape::Object(fields) => Item::Struct(builder.object(id, node, fields, &sent, &credentials)),
+            Shape::Vocabulary(values) => Item::Vocabulary(builder.vocabulary(id, node, values)),
+            Shape::Union { tag, arms } => Item::Union(builder.union(id, node, tag.as_ref(), arms)),
+        };
+        let module = modules.get(&id).map_or(COMMON, String::as_str);
+        model.modules.entry(module.to_owned()).or_default().push(item);
+    }
+    for items in model.modules.values_mut() {
+        items.sort_by(|a, b| a.name().cmp(b.name()));
+    }
+    model.methods = operations.iter().map(|bodies| builder.method(bodies, headers)).collect();
+    for (operation, body) in webhooks {
+        let body = builder.ty(None, body);
+        let alias = scope.claim(&[names::type_name(&operation.id)]);
+        let docs = operation_docs(operation, "Sent by the merchant on its own.");
+        model.webhooks.push(Webhook { id: operation.id.clone(), alias, body, docs });
+    }
+    model
+}
+
+fn module_docs(title: &str, release: &str) -> String {
+    let title = if title.is_empty() { "A UCP service" } else { title };
+    format!("{}, release {release}.\n\nGenerated from the contract; edit the contract, not this.", docs::sentence(title).trim_end_matches('.'))
+}
+
+fn operation_docs(operation: &Operation, fallback: &str) -> String {
+    let summary = operation.summary.as_deref().map(docs::sentence);
+    let description = operation.description.as_deref().map(docs::sentence);
+    match (summary, description) {
+        (Some(summary), Some(description)) if summary != description => format!("{summary}\n\n{description}"),
+        (Some(text), _) | (None, Some(text)) => text,
+        (None, None) => fallback.to_owned(),
+    }
+}
+
+/// The domain of a path: `checkout` for `/checkout-sessions/{id}`.
+fn domain(path: &str) -> String {
+    let step = path.trim_start_matches('/').split(['/', '-']).next().unwrap_or_default();
+    names::identifier(step.strip_suffix('s').unwrap_or(step))
+}
+
+/// What bodies that stand inline in an operation are called.
+fn body_words(operations: &[Bodies<'_>]) -> Vec<(Place, String)> {
+    let mut words = Vec::new();
+    for Bodies { operation, .. } in operations {
+        words.extend(operation.body.iter().map(|place| (place.clone(), format!("{}_request", operation.id))));
+        words.extend(operation.success().map(|place| (place.clone(), format!("{}_response", operation.id))));
+    }
+    words
+}
+
+struct Builder<'a> {
+    source: &'a Source,
+    graph: &'a Graph,
+    bodies: Vec<(Place, String)>,
+    names: BTreeMap<NodeId, String>,
+    boxed: BTreeSet<(NodeId, NodeId)>,
+    floats: BTreeSet<NodeId>,
+}
+
+impl Builder<'_> {
+    fn representatives(&self) -> Vec<NodeId> {
+        self.graph.ids().filter(|id| self.graph.shared(*id) == *id).collect()
+    }
+
+    /// Names every representative: whole files first, then definitions, then what stands inline, each
+    /// in the order of the files, so that an edit elsewhere renames nothing.
+    fn name_all(&mut self, scope: &mut Scope) {
+        let mut by_places: BTreeMap<&[Place], Vec<NodeId>> = BTreeMap::new();
+        for id in self.representatives() {
+            if let Some(node) = self.graph.node(id) {
+                by_places.entry(&node.places).or_default().push(id);
+            }
+        }
+        let mut order: Vec<(&[Place], Vec<NodeId>)> = by_places.into_iter().collect();
+        order.sort_by_key(|(places, ids)| {
+            let node = ids.first().and_then(|id| self.graph.node(*id));
+            let rank = match node.and_then(|node| self.graph.definition(&node.places)) {
+                Some(place) if place.pointer.is_empty() => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            let place = places.first().map(|place| (self.source.file_name(place).to_owned(), place.pointer.to_string()));
+            (rank, place)
+        });
+        for (_, ids) in order {
+            let Some(first) = ids.first().and_then(|id| self.graph.node(*id)) else { continue };
+            let candidates = self.candidates(first);
+            let request_classes = ids.iter().filter(|id| !self.views(**id).contains(&View::Response)).count();
+            let plain = ids.len() == 1;
+            for id in ids {
+                let views = self.views(id);
+                let name = |words: &String| {
+                    if plain || views.contains(&View::Response) {
+                        return names::type_name(words);
+                    }
+                    let verbs: Vec<&str> = views.iter().filter_map(|view| if let View::Request(verb) = view { Some(verb.as_ref()) } else { None }).collect();
+                    match verbs.as_slice() {
+                        [verb] => names::type_name(&format!("{verb}_{words}")),
+                        _ if request_classes == 1 => names::type_name(&format!("{words}_input")),
+                        _ => names::type_name(&format!("{}_{words}", verbs.join("_or_"))),
+                    }
+                };
+                let claimed = scope.claim(&candidates.iter().map(name).collect::<Vec<_>>());
+                self.names.insert(id, claimed);
+            }
+        }
+    }
+
+    /// The views that a representative stands for.
+    fn views(&self, id: NodeId) -> BTreeSet<View> {
+        self.graph.ids().filter(|other| self.graph.shared(*other) == id).filter_map(|other| Some(self.graph.node(other)?.view.clone())).collect()
+    }
+
+    /// The words that may name a node, the best first.
+    fn candidates(&self, node: &Node) -> Vec<String> {
+        if let Some(place) = self.graph.definition(&node.places) {
+            let stem = self.source.stem(place);
+            let words = self.words(place);
+            let qualified = format!("{stem}_{words}");
+            return [Some(words), node.docs.title.clone(), Some(qualified)].into_iter().flatten().collect();
+        }
+        // The last of several places is the narrowest.
+        node.places.last().map(|place| self.words(place)).into_iter().collect()
+    }
+
+    /// The words for a place: its definition, then the properties on the way from there.
+    fn words(&self, place: &Place) -> String {
+        if let Some((_, words)) = self.bodies.iter().find(|(body, _)| body == place) {
+            return words.clone();
+        }
+        let stem = self.source.stem(place);
+        let (Some(parent), Some(last)) = (place.parent(), place.last()) else { return names::definition_words(stem, None) };
+        let container = parent.last();
+        match container.as_deref() {
+            Some("$defs" | "schemas") => names::definition_words(stem, Some(&last)),
+            Some("properties") => match parent.parent() {
+                Some(owner) => format!("{}_{last}", self.words(&owner)),
+                None => last,
+            },
+            // What a list holds is one of what its property is called.
+            Some(_) if last == "items" || last == "additionalProperties" => {
+                let property = parent.parent().and_then(|owner| owner.last()).is_some_and(|owner| owner == "properties");
+                let words = self.words(&parent);
+                if property { names::singular(&words) } else { format!("{words}_item") }
+            }
+            None if last == "items" || last == "additionalProperties" => format!("{}_item", self.words(&parent)),
+            _ => self.words(&parent),
+        }
+    }
+
+    fn reach<'t>(&self, roots: impl Iterator<Item = &'t Type>) -> BTreeSet<NodeId> {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<NodeId> = roots.filter_map(Type::nodes).map(|(id, _)| self.graph.shared(id)).collect();
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                let children = self.graph.node(id).map(|node| node.shape.types()).unwrap_or_default();
+                open.extend(children.into_iter().filter_map(Type::nodes).map(|(child, _)| self.graph.shared(child)));
+            }
+        }
+        seen
+    }
+
+    /// The module of each type: the domain that alone reaches it, [`COMMON`] where several do. The
+    /// domains are the operations' first path steps and the extensions.
+    fn modules(&self, operations: &[Bodies<'_>], webhooks: &[(&Operation, Type)]) -> BTreeMap<NodeId, String> {
+        let mut roots: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
+        let node = |ty: &Type| ty.nodes().map(|(id, _)| self.graph.shared(id));
+        for bodies in operations {
+            let types = bodies.request.iter().chain([&bodies.success]);
+            roots.entry(domain(&bodies.operation.path)).or_default().extend(types.filter_map(node));
+        }
+        for (operation, body) in webhooks {
+            // A webhook brings what an operation of its own domain answers; alone it is a domain.
+            let known = node(body).is_some_and(|id| roots.values().any(|ids| ids.contains(&id)));
+            if !known {
+                roots.entry(names::identifier(&operation.path)).or_default().extend(node(body));
+            }
+        }
+        // What an extension adds to a composed type belongs to the extension.
+        let mut added: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
+        for id in self.representatives() {
+            let Some(Node { places, shape: Shape::Object(fields), .. }) = self.graph.node(id) else { continue };
+            let Some(base) = self.graph.definition(places) else { continue };
+            for field in fields {
+                if let (Some(origin), Some(child)) = (&field.origin, node(&field.ty))
+                    && places.iter().any(|place| place.file == origin.file && place.file != base.file)
+                {
+                    added.insert((id, child));
+                    roots.entry(names::identifier(self.source.stem(origin))).or_default().push(child);
+                }
+            }
+        }
+        let mut owners: BTreeMap<NodeId, BTreeSet<String>> = BTreeMap::new();
+        for (domain, mut open) in roots {
+            while let Some(id) = open.pop() {
+                if owners.entry(id).or_default().insert(domain.clone()) {
+                    let children = self.graph.node(id).map(|node| node.shape.types()).unwrap_or_default();
+                    open.extend(children.into_iter().filter_map(node).filter(|child| !added.contains(&(id, *child))));
+                }
+            }
+        }
+        owners.into_iter().filter(|(_, domains)| domains.len() == 1).filter_map(|(id, domains)| Some((id, domains.into_iter().next()?))).collect()
+    }
+
+    /// The objects that carry a payment credential: by the contract's own names.
+    fn credentials(&self) -> BTreeSet<NodeId> {
+        let mut found = BTreeSet::new();
+        for id in self.graph.ids() {
+            let Some(node) = self.graph.node(id) else { continue };
+            if self.candidates(node).first().is_some_and(|words| words.ends_with("credential")) {
+                found.insert(self.graph.shared(id));
+            }
+        }
+        found
+    }
+
+    fn named(&self, id: NodeId) -> String {
+        self.names.get(&self.graph.shared(id)).cloned().unwrap_or_default()
+    }
+
+    fn ty(&self, from: Option<NodeId>, ty: &Type) -> Ty {
+        match ty {
+            Type::Any => Ty::Any,
+            Type::Boolean => Ty::Boolean,
+            Type::Integer => Ty::Integer,
+            Type::Number => Ty::Number,
+            Type::String | Type::Constant(_) => Ty::Text,
+            Type::FreeForm => Ty::FreeForm,
+            // A list or a map keeps its items on the heap.
+            Type::List(inner) => Ty::List(Box::new(self.ty(None, inner))),
+            Type::Map(inner) => Ty::Map(Box::new(self.ty(None, inner))),
+            Type::Nullable(inner) => Ty::Nullable(Box::new(self.ty(from, inner))),
+            Type::OneOrMany(inner) => Ty::OneOrMany(Box::new(self.ty(from, inner))),
+            Type::Node(id) => {
+                let named = Ty::Named(self.named(*id));
+                let inside = from.is_some_and(|from| self.boxed.contains(&(self.graph.shared(from), self.graph.shared(*id))));
+                if inside { Ty::Boxed(Box::new(named)) } else { named }
+            }
+        }
+    }
+
+    fn object(&self, id: NodeId, node: &Node, fields: &[crate::schema::Field], sent: &BTreeSet<NodeId>, credentials: &BTreeSet<NodeId>) -> Struct {
+        let mut scope = Scope::with(["extra"]);
+        let fields: Vec<Field> = fields
+            .iter()
+            .map(|field| {
+                let (ty, presence) = match (&field.ty, field.required) {
+                    (Type::Constant(value), true) => (Ty::Text, Presence::Constant(value.clone())),
+                    (Type::Nullable(inner), false) => (self.ty(Some(id), inner), Presence::Nullable),
+                    (ty, true) => (self.ty(Some(id), ty), Presence::Required),
+                    (ty, false) => (self.ty(Some(id), ty), Presence::Optional),
+                };
+                Field {
+                    ident: scope.claim(&[names::identifier(&field.name)]),
+                    wire: field.name.clone(),
+                    ty,
+                    presence,
+                    docs: docs::text(&field.docs, &format!("`{}` of the contract.", field.name)),
+                    deprecated: field.docs.deprecated.clone(),
+                }
+            })
+            .collect();
+        let secrets = if credentials.contains(&id) {
+            vec!["*".to_owned()]
+        } else {
+            fields.iter().map(|field| field.wire.clone()).filter(|wire| SECRETS.contains(&wire.as_str())).collect()
+        };
+        Struct {
+            name: self.named(id),
+            docs: self.docs(id, node),
+            empty: fields.iter().all(|field| !matches!(field.presence, Presence::Required)),
+            fields,
+            sent: sent.contains(&id),
+            secrets,
+            deprecated: node.docs.deprecated.clone(),
+            total: !self.floats.contains(&id),
+        }
+    }
+
+    /// A type's documentation, with the view that it belongs to where there are several.
+    fn docs(&self, id: NodeId, node: &Node) -> String {
+        let fallback = node.docs.title.as_deref().map_or_else(|| format!("`{}` of the contract.", self.named(id)), docs::sentence);
+        let text = docs::text(&Docs { facts: Vec::new(), ..node.docs.clone() }, &fallback);
+        let alone = !self.representatives().iter().any(|other| *other != id && self.graph.node(*other).is_some_and(|other| other.places == node.places));
+        let verbs: Vec<String> = self
+            .views(id)
+            .into_iter()
+            .filter_map(|view| if let View::Request(verb) = view { Some(format!("`{verb}`")) } else { None })
+            .collect();
+        if alone || verbs.is_empty() || self.views(id).contains(&View::Response) {
+            return text;
+        }
+        format!("{text}\n\nAs {} requests send it.", verbs.join(" and "))
+    }
+
+    fn vocabulary(&self, id: NodeId, node: &Node, values: &[String]) -> Vocabulary {
+        let mut scope = Scope::with(["Unknown"]);
+        let arms = values.iter().map(|value| (scope.claim(&[names::variant(value)]), value.clone())).collect();
+        let fallback = format!("`{}` of the contract.", self.named(id));
+        Vocabulary { name: self.named(id), docs: docs::text(&Docs { facts: Vec::new(), ..node.docs.clone() }, &fallback), arms }
+    }
+
+    fn union(&self, id: NodeId, node: &Node, tag: Option<&String>, arms: &[crate::schema::Arm]) -> Union {
+        let mut scope = Scope::with(["Unknown"]);
+        let arms = arms
+            .iter()
+            .map(|arm| {
+                let ty = self.ty(Some(id), &arm.ty);
+                let words = match (&arm.tag, &arm.ty) {
+                    (Some(tag), _) => tag.clone(),
+                    (None, Type::Node(child)) => self.graph.node(*child).and_then(|child| self.candidates(child).into_iter().next()).unwrap_or_default(),
+                    _ => "other".to_owned(),
+                };
+                let docs = match (&arm.tag, tag) {
+                    (Some(value), Some(tag)) => format!("`{tag}` is `{value}`."),
+                    _ if arm.members.is_empty() => "All others.".to_owned(),
+                    _ => format!("Has {}.", arm.members.iter().map(|member| format!("`{member}`")).collect::<Vec<_>>().join(", ")),
+                };
+                Arm { variant: scope.claim(&[names::variant(&words)]), ty, tag: arm.tag.clone(), members: arm.members.clone(), docs }
+            })
+            .collect();
+        Union { name: self.named(id), docs: self.docs(id, node), tag: tag.cloned(), arms, total: !self.floats.contains(&id) }
+    }
+
+    fn method(&self, bodies: &Bodies<'_>, headers: &Headers<'_>) -> Method {
+        let operation = bodies.operation;
+        let is = |list: &[String], name: &str| list.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let mut scope = Scope::with(["body", "self", "call_id", "idempotency_key", "timeout", "prepare"]);
+        let mut path_parameters = Vec::new();
+        let (mut arguments, mut managed) = (Vec::new(), Vec::new());
+        for parameter in &operation.parameters {
+            let argument = |scope: &mut Scope| Argument {
+                header: parameter.location == Location::Header,
+                ident: scope.claim(&[names::identifier(&parameter.name)]),
+                wire: parameter.name.clone(),
+                required: parameter.required,
+                docs: parameter.description.as_deref().map_or_else(|| format!("`{}`.", parameter.name), docs::sentence),
+            };
+            match parameter.location {
+                Location::Path => path_parameters.push((scope.claim(&[names::identifier(&parameter.name)]), parameter.name.clone())),
+                                Location::Header if is(headers.managed, &parameter.name) && !is(headers.expose, &parameter.name) => {
+                    managed.push((parameter.name.clone(), parameter.required));
+                }
+                Location::Header | Location::Query => arguments.push(argument(&mut scope)),
+            }
+        }
+        // In the order in which the path names them, which is the order a caller thinks of.
+        path_parameters.sort_by_key(|(_, wire)| operation.path.find(&format!("{{{wire}}}")));
+        Method {
+            id: operation.id.clone(),
+            ident: names::identifier(&operation.id),
+            marker: operation.id.to_upper_camel_case(),
+            verb: operation.method.clone(),
+            path: operation.path.clone(),
+            service: bodies.service.clone(),
+            path_parameters,
+            arguments,
+            managed,
+            body: bodies.request.as_ref().map(|ty| self.ty(None, ty)),
+            success: self.ty(None, &bodies.success),
+            failure: self.ty(None, &bodies.failure),
+            docs: operation_docs(operation, &format!("`{}` of the contract.", operation.id)),
+            deprecated: operation.deprecated,
+        }
+    }
+}
+
+/// The nodes in which a float may be, at any depth: their equality is not total.
+fn floats(graph: &Graph) -> BTreeSet<NodeId> {
+    let mut found: BTreeSet<NodeId> = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for id in graph.ids() {
+            let Some(node) = graph.node(id) else { continue };
+            let holds = node.shape.types().into_iter().any(|ty| ty.has_float() || ty.nodes().is_some_and(|(child, _)| found.contains(&graph.shared(child))));
+            if holds {
+                found.insert(graph.shared(id));
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}

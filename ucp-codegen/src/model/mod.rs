@@ -1,0 +1,169 @@
+//! Stage `model`: what will exist, and what it is called. Plain data, no tokens and no JSON: a
+//! person can print it and check it. Names, boxing, derives, constructors and secrets are decided
+//! here.
+
+mod boxing;
+mod build;
+mod docs;
+mod names;
+
+use std::collections::BTreeMap;
+
+pub(crate) use build::{Bodies, Contract, Headers, build};
+
+/// A client and its types.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    /// The release of the contract, for example `2026-04-08`.
+    pub(crate) release: String,
+    /// One paragraph for the module.
+    pub(crate) docs: String,
+    /// Types by the domain that they belong to.
+    pub(crate) modules: BTreeMap<String, Vec<Item>>,
+    pub(crate) methods: Vec<Method>,
+    /// Bodies that merchants send on their own: the webhook's `operationId` and its type.
+    pub(crate) webhooks: Vec<Webhook>,
+    /// The root names of the capabilities and extensions that the types cover.
+    pub(crate) capabilities: Vec<String>,
+}
+
+/// A type that will exist.
+#[derive(Debug)]
+pub(crate) enum Item {
+    Struct(Struct),
+    Vocabulary(Vocabulary),
+    Union(Union),
+}
+
+impl Item {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Struct(item) => &item.name,
+            Self::Vocabulary(item) => &item.name,
+            Self::Union(item) => &item.name,
+        }
+    }
+}
+
+/// A Rust type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ty {
+    Any,
+    Boolean,
+    Integer,
+    Number,
+    Text,
+    FreeForm,
+    List(Box<Ty>),
+    Map(Box<Ty>),
+    /// A value that may be `null`.
+    Nullable(Box<Ty>),
+    OneOrMany(Box<Ty>),
+    Boxed(Box<Ty>),
+    Named(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Required,
+    Optional,
+    /// Absent, `null` and a value are three things.
+    Nullable,
+    /// Always there with this value; the struct has no field for it.
+    Constant(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) ident: String,
+    pub(crate) wire: String,
+    pub(crate) ty: Ty,
+    pub(crate) presence: Presence,
+    pub(crate) docs: String,
+    pub(crate) deprecated: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Struct {
+    pub(crate) name: String,
+    pub(crate) docs: String,
+    pub(crate) fields: Vec<Field>,
+    /// Whether users build it: it is part of a request.
+    pub(crate) sent: bool,
+    /// Whether all of it may be absent.
+    pub(crate) empty: bool,
+    /// Members that are never shown; `["*"]` for all but `type`.
+    pub(crate) secrets: Vec<String>,
+    pub(crate) deprecated: Option<String>,
+    /// Whether equality is total: nothing in it is a float.
+    pub(crate) total: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Vocabulary {
+    pub(crate) name: String,
+    pub(crate) docs: String,
+    /// Arm and string on the wire.
+    pub(crate) arms: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Union {
+    pub(crate) name: String,
+    pub(crate) docs: String,
+    /// The member whose value decides; `None` when required members decide.
+    pub(crate) tag: Option<String>,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) total: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Arm {
+    pub(crate) variant: String,
+    pub(crate) ty: Ty,
+    pub(crate) tag: Option<String>,
+    pub(crate) members: Vec<String>,
+    pub(crate) docs: String,
+}
+
+/// A header or query parameter that is an input of the operation's own: an argument when it is
+/// required, a setter when it is not.
+#[derive(Debug)]
+pub(crate) struct Argument {
+    /// Whether it is a header; a query parameter otherwise.
+    pub(crate) header: bool,
+    pub(crate) ident: String,
+    pub(crate) wire: String,
+    pub(crate) required: bool,
+    pub(crate) docs: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Method {
+    /// The contract's `operationId`.
+    pub(crate) id: String,
+    pub(crate) ident: String,
+    /// The type that stands for the operation.
+    pub(crate) marker: String,
+    pub(crate) verb: String,
+    pub(crate) path: String,
+    pub(crate) service: String,
+    /// Identifier and name of each path parameter, in the path's order.
+    pub(crate) path_parameters: Vec<(String, String)>,
+    pub(crate) arguments: Vec<Argument>,
+    /// Declared header parameters that the runtime fills, and whether the contract requires them.
+    pub(crate) managed: Vec<(String, bool)>,
+    pub(crate) body: Option<Ty>,
+    pub(crate) success: Ty,
+    pub(crate) failure: Ty,
+    pub(crate) docs: String,
+    pub(crate) deprecated: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Webhook {
+    pub(crate) id: String,
+    pub(crate) alias: String,
+    pub(crate) body: Ty,
+    pub(crate) docs: String,
+}

@@ -1,0 +1,165 @@
+//! The client, the types that stand for its operations, and the setters of exposed inputs.
+
+use super::{doc, ident, ty};
+use crate::model::{Argument, Method, Model, Ty};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use std::collections::BTreeMap;
+
+pub(super) fn render(model: &Model) -> TokenStream {
+    let methods = model.methods.iter().map(method);
+    let endpoints = model.methods.iter().map(|item| endpoint(item, &model.release));
+    let setters = setters(model);
+    let webhooks = model.webhooks.iter().map(|webhook| {
+        let (alias, body) = (ident(&webhook.alias), root(&webhook.body));
+        let docs = doc(&format!("{}\n\nThe body of the webhook `{}`.", webhook.docs, webhook.id));
+        quote! { #docs pub type #alias = #body; }
+    });
+    quote! {
+        /// Calls a merchant's operations. Cheap to clone.
+        ///
+        /// Each method takes what its operation itself needs and returns a [`Call`](::ucp_runtime::Call):
+        /// await it, or first give it a call id, a deadline or an idempotency key. The protocol's
+        /// headers are the runtime's work.
+        #[derive(Clone, Debug)]
+        pub struct Client {
+            merchant: ::ucp_runtime::Merchant,
+        }
+
+        impl Client {
+            /// A client of a merchant that an agent is connected to.
+            #[must_use]
+            pub fn new(merchant: &::ucp_runtime::Merchant) -> Self {
+                Self { merchant: merchant.clone() }
+            }
+
+            /// The merchant.
+            #[must_use]
+            pub fn merchant(&self) -> &::ucp_runtime::Merchant {
+                &self.merchant
+            }
+
+            #(#methods)*
+        }
+
+        #setters
+        #(#webhooks)*
+
+        /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
+        pub mod operations {
+            use ::ucp_runtime::{Endpoint, Header, Operation, http::Method};
+
+            #(#endpoints)*
+        }
+    }
+}
+
+fn method(item: &Method) -> TokenStream {
+    let name = ident(&item.ident);
+    let marker = ident(&item.marker);
+    let docs = doc(&format!("{}\n\n`{} {}`", item.docs, item.verb, item.path));
+    let deprecated = item.deprecated.then(|| quote! { #[deprecated] });
+    let path_names: Vec<Ident> = item.path_parameters.iter().map(|(name, _)| ident(name)).collect();
+    let path_wires = item.path_parameters.iter().map(|(_, wire)| wire);
+    let body = item.body.as_ref().map(root);
+    let body_parameter = body.as_ref().map(|body| quote! { body: impl ::std::borrow::Borrow<#body>, });
+    let body_call = body.as_ref().map(|_| quote! { .body(body.borrow()) });
+    let required: Vec<&Argument> = item.arguments.iter().filter(|argument| argument.required).collect();
+    let argument_names = required.iter().map(|argument| ident(&argument.ident));
+    let argument_calls = required.iter().map(|argument| set(argument, &ident(&argument.ident)));
+    quote! {
+        #docs
+        #deprecated
+        #[must_use = "a call does nothing until it is awaited"]
+        pub fn #name(&self, #(#path_names: impl Into<String>,)* #body_parameter #(#argument_names: impl Into<String>,)*) -> ::ucp_runtime::Call<operations::#marker> {
+            ::ucp_runtime::Call::new(&self.merchant) #(.path(#path_wires, #path_names))* #body_call #(#argument_calls)*
+        }
+    }
+}
+
+fn set(argument: &Argument, value: &Ident) -> TokenStream {
+    let wire = &argument.wire;
+    if argument.header { quote! { .exposed_header(#wire, #value) } } else { quote! { .query(#wire, #value) } }
+}
+
+fn endpoint(item: &Method, release: &str) -> TokenStream {
+    let marker = ident(&item.marker);
+    let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
+    let (id, path, service) = (&item.id, &item.path, &item.service);
+    let verb = ident(&item.verb);
+    let headers = item.managed.iter().map(|(name, required)| quote! { Header { name: #name, required: #required } });
+    let (success, failure) = (qualified(&item.success), qualified(&item.failure));
+    quote! {
+        #docs
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct #marker;
+
+        impl Endpoint for #marker {
+            const OPERATION: &'static Operation = &Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]);
+            type Success = #success;
+            type Failure = #failure;
+        }
+    }
+}
+
+/// A type as it is written at the root of the generated code.
+fn root(of: &Ty) -> TokenStream {
+    match of {
+        Ty::Any => quote! { ::ucp_runtime::wire::Value },
+        Ty::FreeForm => quote! { ::ucp_runtime::wire::Map },
+        Ty::List(inner) => {
+            let inner = root(inner);
+            quote! { Vec<#inner> }
+        }
+        Ty::Map(inner) => {
+            let inner = root(inner);
+            quote! { ::std::collections::BTreeMap<String, #inner> }
+        }
+        other => ty(other),
+    }
+}
+
+/// A type as it is written in the module `operations`.
+fn qualified(of: &Ty) -> TokenStream {
+    match of {
+        Ty::Named(name) => {
+            let name = ident(name);
+            quote! { super::#name }
+        }
+        other => root(other),
+    }
+}
+
+/// For each input that may be left out, a trait that gives it to the calls that declare it.
+fn setters(model: &Model) -> TokenStream {
+    let mut by_name: BTreeMap<&str, (&Argument, Vec<Ident>)> = BTreeMap::new();
+    for item in &model.methods {
+        for argument in item.arguments.iter().filter(|argument| !argument.required) {
+            by_name.entry(&argument.ident).or_insert_with(|| (argument, Vec::new())).1.push(ident(&item.marker));
+        }
+    }
+    let traits = by_name.into_iter().map(|(name, (argument, markers))| {
+        let words = name.trim_start_matches("r#");
+        let trait_name = ident(&format!("With{}", heck::ToUpperCamelCase::to_upper_camel_case(words)));
+        let name = ident(name);
+        let kind = if argument.header { "header" } else { "query parameter" };
+        let trait_docs = doc(&format!("Calls that take the {kind} `{}`.", argument.wire));
+        let docs = doc(&argument.docs);
+        let call = set(argument, &name);
+        quote! {
+            #trait_docs
+            pub trait #trait_name: Sized {
+                #docs
+                #[must_use]
+                fn #name(self, #name: impl Into<String>) -> Self;
+            }
+            #(impl #trait_name for ::ucp_runtime::Call<operations::#markers> {
+                fn #name(self, #name: impl Into<String>) -> Self {
+                    self #call
+                }
+            })*
+        }
+    });
+    quote! { #(#traits)* }
+}

@@ -1,0 +1,156 @@
+//! Stage `render`: the model as tokens. One function a construct; nothing is decided here.
+
+mod client;
+mod types;
+
+use crate::model::{Item, Model, Presence, Ty};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The whole of the generated code.
+pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) -> TokenStream {
+    let home: BTreeMap<&str, &str> =
+        model.modules.iter().flat_map(|(module, items)| items.iter().map(move |item| (item.name(), module.as_str()))).collect();
+    let modules = model.modules.iter().map(|(name, items)| types_module(name, items, &home, derives));
+    let names = model.modules.keys().map(|name| ident(name));
+    let client = client::render(model);
+    let docs = doc(&model.docs);
+    let release = &model.release;
+    let capabilities = &model.capabilities;
+    let body = quote! {
+        /// The release of the contract that this code speaks.
+        pub const RELEASE: &str = #release;
+
+        /// The capabilities and extensions that these types cover, by their full names.
+        pub const CAPABILITIES: &[&str] = &[#(#capabilities),*];
+
+        #client
+        #(pub use self::#names::*;)*
+        #(#modules)*
+    };
+    match module {
+        Some(name) => {
+            let name = ident(name);
+            quote! { #docs pub mod #name { #body } }
+        }
+        None => body,
+    }
+}
+
+fn types_module(name: &str, items: &[Item], home: &BTreeMap<&str, &str>, derives: &[String]) -> TokenStream {
+    let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut has_map = false;
+    for ty in items.iter().flat_map(types_of) {
+        walk(ty, &mut |ty| match ty {
+            Ty::Named(named) => {
+                if let Some(module) = home.get(named.as_str()).filter(|module| **module != name) {
+                    used.entry(module).or_default().insert(named);
+                }
+            }
+            Ty::Map(_) => has_map = true,
+            _ => {}
+        });
+    }
+    let imports = used.iter().map(|(module, names)| {
+        let (module, names) = (ident(module), names.iter().map(|name| ident(name)));
+        quote! { use super::#module::{#(#names),*}; }
+    });
+    let map = has_map.then(|| quote! { use std::collections::BTreeMap; });
+    let docs = doc(&match name {
+        "common" => "Types that several parts of the contract use.".to_owned(),
+        _ => format!("Types of the contract's `{}` part.", name.trim_start_matches("r#")),
+    });
+    let of = |wanted: fn(&Item) -> bool| items.iter().filter(move |item| wanted(item)).map(|item| ident(item.name()));
+    let implement = |macro_name: &str, names: Vec<Ident>| {
+        let macro_name = ident(macro_name);
+        (!names.is_empty()).then(|| quote! { ::ucp_runtime::#macro_name!(#(#names),*); })
+    };
+    let objects = implement("impl_object", of(|item| matches!(item, Item::Struct(_))).collect());
+    let vocabularies = implement("impl_vocabulary", of(|item| matches!(item, Item::Vocabulary(_))).collect());
+    let unions = implement("impl_union", of(|item| matches!(item, Item::Union(_))).collect());
+    let bodies = items.iter().map(|item| types::render(item, derives));
+    let name = ident(name);
+    quote! {
+        #docs
+        pub mod #name {
+            #(#imports)*
+            #map
+            use ::ucp_runtime::wire;
+
+            #(#bodies)*
+            #objects
+            #vocabularies
+            #unions
+        }
+    }
+}
+
+/// The types that an item mentions.
+fn types_of(item: &Item) -> Vec<&Ty> {
+    match item {
+        Item::Struct(item) => {
+            item.fields.iter().filter(|field| !matches!(field.presence, Presence::Constant(_))).map(|field| &field.ty).collect()
+        }
+        Item::Vocabulary(_) => Vec::new(),
+        Item::Union(item) => item.arms.iter().map(|arm| &arm.ty).collect(),
+    }
+}
+
+fn walk<'t>(ty: &'t Ty, visit: &mut impl FnMut(&'t Ty)) {
+    visit(ty);
+    match ty {
+        Ty::List(inner) | Ty::Map(inner) | Ty::Nullable(inner) | Ty::OneOrMany(inner) | Ty::Boxed(inner) => walk(inner, visit),
+        _ => {}
+    }
+}
+
+/// An identifier; the model made sure that it is one.
+fn ident(name: &str) -> Ident {
+    match name.strip_prefix("r#") {
+        Some(raw) => Ident::new_raw(raw, Span::call_site()),
+        None => Ident::new(name, Span::call_site()),
+    }
+}
+
+/// A doc comment, a line an attribute, as `///` would write it.
+fn doc(text: &str) -> TokenStream {
+    let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    quote! { #(#[doc = #lines])* }
+}
+
+/// A type as it is written in a field.
+fn ty(of: &Ty) -> TokenStream {
+    match of {
+        Ty::Any => quote! { wire::Value },
+        Ty::Boolean => quote! { bool },
+        Ty::Integer => quote! { i64 },
+        Ty::Number => quote! { f64 },
+        Ty::Text => quote! { String },
+        Ty::FreeForm => quote! { wire::Map },
+        Ty::List(inner) => {
+            let inner = ty(inner);
+            quote! { Vec<#inner> }
+        }
+        Ty::Map(inner) => {
+            let inner = ty(inner);
+            quote! { BTreeMap<String, #inner> }
+        }
+        Ty::Nullable(inner) => {
+            let inner = ty(inner);
+            quote! { Option<#inner> }
+        }
+        Ty::OneOrMany(inner) => {
+            let inner = ty(inner);
+            quote! { wire::OneOrMany<#inner> }
+        }
+        Ty::Boxed(inner) => {
+            let inner = ty(inner);
+            quote! { Box<#inner> }
+        }
+        Ty::Named(name) => {
+            let name = ident(name);
+            quote! { #name }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Structs, vocabularies and unions.
+
+use super::{doc, ident, ty};
+use crate::model::{Field, Item, Presence, Struct, Ty, Union, Vocabulary};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+pub(super) fn render(item: &Item, derives: &[String]) -> TokenStream {
+    match item {
+        Item::Struct(item) => structure(item, derives),
+        Item::Vocabulary(item) => vocabulary(item, derives),
+        Item::Union(item) => union(item, derives),
+    }
+}
+
+/// The derives of a type: its own, then what the options ask for where the type allows it.
+fn derive(own: &[&str], more: &[String], total: bool) -> TokenStream {
+    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).trim().to_owned();
+    let more = more
+        .iter()
+        .filter(|path| !own.contains(&last(path).as_str()))
+        .filter(|path| total || !matches!(last(path).as_str(), "Eq" | "Hash"))
+        .cloned();
+    let paths = own.iter().map(ToString::to_string).chain(more).filter_map(|path| syn::parse_str::<syn::Path>(&path).ok());
+    quote! { #[derive(#(#paths),*)] }
+}
+
+fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
+    reason.map(|reason| if reason.is_empty() { quote! { #[deprecated] } } else { quote! { #[deprecated(note = #reason)] } })
+}
+
+fn structure(item: &Struct, derives: &[String]) -> TokenStream {
+    let name = ident(&item.name);
+    let text = &item.name;
+    let docs = doc(&item.docs);
+    let mut own = vec!["Clone", "PartialEq"];
+    if item.total {
+        own.push("Eq");
+    }
+    if item.sent && item.empty {
+        own.push("Default");
+    }
+    let derive = derive(&own, derives, item.total);
+    let attribute = deprecated(item.deprecated.as_ref());
+    let fields = item.fields.iter().filter_map(field);
+    let reads = item.fields.iter().map(read);
+    let constants = item.fields.iter().filter_map(read_constant);
+    let writes = item.fields.iter().map(write);
+    let members = item.fields.iter().map(|field| &field.wire);
+    let secrets = (!item.secrets.is_empty()).then(|| {
+        let secrets = &item.secrets;
+        quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
+    });
+    let build = item.sent.then(|| constructor(item, &name));
+    // Reading and writing a deprecated field is not using it.
+    let allow = item.fields.iter().any(|field| field.deprecated.is_some()).then(|| quote! { #[allow(deprecated)] });
+    quote! {
+        #docs
+        #attribute
+        #derive
+        #[non_exhaustive]
+        pub struct #name {
+            #(#fields)*
+            /// Members that the contract does not declare, as they arrived.
+            pub extra: wire::Map,
+        }
+        #build
+        #allow
+        impl wire::Object for #name {
+            const NAME: &'static str = #text;
+            const MEMBERS: &'static [&'static str] = &[#(#members),*];
+            #secrets
+
+            fn read_members(members: &mut wire::Members<'_>) -> Result<Self, wire::DecodeError> {
+                #(#constants)*
+                Ok(Self { #(#reads)* extra: members.rest() })
+            }
+
+            fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+                #(#writes)*
+                sink.put_rest(&self.extra, Self::MEMBERS)
+            }
+        }
+    }
+}
+
+fn field(field: &Field) -> Option<TokenStream> {
+    let name = ident(&field.ident);
+    let of = ty(&field.ty);
+    let of = match field.presence {
+        Presence::Required => of,
+        Presence::Optional => quote! { Option<#of> },
+        Presence::Nullable => quote! { Option<Option<#of>> },
+        Presence::Constant(_) => return None,
+    };
+    let docs = doc(&field.docs);
+    let attribute = deprecated(field.deprecated.as_ref());
+    Some(quote! { #docs #attribute pub #name: #of, })
+}
+
+fn read(field: &Field) -> Option<TokenStream> {
+    let name = ident(&field.ident);
+    let wire = &field.wire;
+    let how = match field.presence {
+        Presence::Required => quote! { required },
+        Presence::Optional => quote! { optional },
+        Presence::Nullable => quote! { nullable },
+        Presence::Constant(_) => return None,
+    };
+    Some(quote! { #name: members.#how(#wire)?, })
+}
+
+fn read_constant(field: &Field) -> Option<TokenStream> {
+    let Presence::Constant(value) = &field.presence else { return None };
+    let wire = &field.wire;
+    Some(quote! { members.constant(#wire, #value)?; })
+}
+
+fn write(field: &Field) -> TokenStream {
+    let name = ident(&field.ident);
+    let wire = &field.wire;
+    match &field.presence {
+        Presence::Required => quote! { sink.put(#wire, &self.#name)?; },
+        Presence::Optional | Presence::Nullable => quote! { sink.put_optional(#wire, &self.#name)?; },
+        Presence::Constant(value) => quote! { sink.put(#wire, #value)?; },
+    }
+}
+
+/// `new` with what is required, and a setter for each of the rest.
+fn constructor(item: &Struct, name: &Ident) -> TokenStream {
+    let required: Vec<&Field> = item.fields.iter().filter(|field| field.presence == Presence::Required).collect();
+    let parameters = required.iter().map(|field| {
+        let (name, of) = (ident(&field.ident), accepted(&field.ty));
+        quote! { #name: #of }
+    });
+    let values = item.fields.iter().filter_map(|field| {
+        let name = ident(&field.ident);
+        match field.presence {
+            Presence::Required => {
+                let value = convert(&field.ty, &name);
+                Some(quote! { #name: #value })
+            }
+            Presence::Optional | Presence::Nullable => Some(quote! { #name: None }),
+            Presence::Constant(_) => None,
+        }
+    });
+    let setters = item.fields.iter().filter_map(setter);
+    let allow = item.fields.iter().any(|field| field.deprecated.is_some()).then(|| quote! { #[allow(deprecated)] });
+    // Most take one or two; where a contract requires more, positions are still the shortest way.
+    let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
+    let docs = doc(&if required.is_empty() { "With nothing set.".to_owned() } else { "With what the contract requires; the rest is unset.".to_owned() });
+    quote! {
+        #allow
+        impl #name {
+            #docs
+            #many
+            #[must_use]
+            pub fn new(#(#parameters),*) -> Self {
+                Self { #(#values,)* extra: wire::Map::new() }
+            }
+            #(#setters)*
+        }
+    }
+}
+
+fn setter(field: &Field) -> Option<TokenStream> {
+    let (name, of) = (ident(&field.ident), accepted(&field.ty));
+    let value = convert(&field.ty, &name);
+    let attribute = deprecated(field.deprecated.as_ref());
+    let docs = doc(&format!("Sets [`{0}`](Self::{0}).", field.ident.trim_start_matches("r#")));
+    let set = |value: TokenStream| {
+        quote! {
+            #docs
+            #attribute
+            #[must_use]
+            pub fn #name(mut self, #name: #of) -> Self {
+                self.#name = Some(#value);
+                self
+            }
+        }
+    };
+    match field.presence {
+        Presence::Optional => Some(set(value)),
+        Presence::Nullable => {
+            let set = set(quote! { Some(#value) });
+            let null = ident(&format!("null_{}", field.ident.trim_start_matches("r#")));
+            let docs = doc(&format!("Sets [`{0}`](Self::{0}) to `null`, which clears it.", field.ident.trim_start_matches("r#")));
+            Some(quote! {
+                #set
+                #docs
+                #attribute
+                #[must_use]
+                pub fn #null(mut self) -> Self {
+                    self.#name = Some(None);
+                    self
+                }
+            })
+        }
+        Presence::Required | Presence::Constant(_) => None,
+    }
+}
+
+/// What a constructor or setter takes for a type.
+fn accepted(of: &Ty) -> TokenStream {
+    match of {
+        Ty::Text => quote! { impl Into<String> },
+        Ty::List(inner) => match &**inner {
+            Ty::Text => quote! { impl IntoIterator<Item = impl Into<String>> },
+            inner => {
+                let inner = ty(inner);
+                quote! { impl IntoIterator<Item = #inner> }
+            }
+        },
+        Ty::Boxed(inner) => ty(inner),
+        other => ty(other),
+    }
+}
+
+fn convert(of: &Ty, name: &Ident) -> TokenStream {
+    match of {
+        Ty::Text => quote! { #name.into() },
+        Ty::List(inner) if **inner == Ty::Text => quote! { #name.into_iter().map(Into::into).collect() },
+        Ty::List(_) => quote! { #name.into_iter().collect() },
+        Ty::Boxed(_) => quote! { Box::new(#name) },
+        _ => quote! { #name },
+    }
+}
+
+fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
+    let name = ident(&item.name);
+    let text = &item.name;
+    let docs = doc(&item.docs);
+    let derive = derive(&["Clone", "Debug", "PartialEq", "Eq", "Hash"], derives, true);
+    let (variants, values): (Vec<Ident>, Vec<&String>) = item.arms.iter().map(|(variant, value)| (ident(variant), value)).unzip();
+    let arm_docs = values.iter().map(|value| doc(&format!("`{value}`.")));
+    quote! {
+        #docs
+        #derive
+        #[non_exhaustive]
+        pub enum #name {
+            #(#arm_docs #variants,)*
+            /// A value that this release does not list, as it arrived.
+            Unknown(wire::UnknownValue),
+        }
+
+        impl wire::Vocabulary for #name {
+            const NAME: &'static str = #text;
+
+            fn known(text: &str) -> Option<Self> {
+                Some(match text {
+                    #(#values => Self::#variants,)*
+                    _ => return None,
+                })
+            }
+
+            fn unknown(value: wire::UnknownValue) -> Self {
+                Self::Unknown(value)
+            }
+
+            fn as_str(&self) -> &str {
+                match self {
+                    #(Self::#variants => #values,)*
+                    Self::Unknown(value) => value.as_str(),
+                }
+            }
+        }
+    }
+}
+
+fn union(item: &Union, derives: &[String]) -> TokenStream {
+    let name = ident(&item.name);
+    let text = &item.name;
+    let docs = doc(&item.docs);
+    let own: &[&str] = if item.total { &["Clone", "Debug", "PartialEq", "Eq"] } else { &["Clone", "Debug", "PartialEq"] };
+    let derive = derive(own, derives, item.total);
+    let variants: Vec<Ident> = item.arms.iter().map(|arm| ident(&arm.variant)).collect();
+    let types: Vec<TokenStream> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
+    let arm_docs = item.arms.iter().map(|arm| doc(&arm.docs));
+    let select = match &item.tag {
+        Some(tag) => {
+            let tags = item.arms.iter().map(|arm| &arm.tag);
+            let tags = tags.flatten();
+            quote! {
+                match wire::tag(value, #tag)? {
+                    #(#tags => Some(|value, reader| wire::Read::read(value, reader).map(Self::#variants)),)*
+                    _ => None,
+                }
+            }
+        }
+        None => {
+            let tests = item.arms.iter().zip(&variants).map(|(arm, variant)| {
+                let read = quote! { Some(|value, reader| wire::Read::read(value, reader).map(Self::#variant)) };
+                let members = &arm.members;
+                if members.is_empty() { read } else { quote! { if #(wire::has(value, #members))&&* { return #read; } } }
+            });
+            let otherwise = item.arms.iter().all(|arm| !arm.members.is_empty()).then(|| quote! { None });
+            quote! { #(#tests)* #otherwise }
+        }
+    };
+    let conversions = item.arms.iter().zip(&variants).filter(|(arm, _)| matches!(arm.ty, Ty::Named(_))).map(|(arm, variant)| {
+        let of = ty(&arm.ty);
+        quote! {
+            impl From<#of> for #name {
+                fn from(arm: #of) -> Self {
+                    Self::#variant(arm)
+                }
+            }
+        }
+    });
+    quote! {
+        #docs
+        #derive
+        #[non_exhaustive]
+        pub enum #name {
+            #(#arm_docs #variants(#types),)*
+            /// An object that fits none of these, as it arrived.
+            Unknown(wire::UnknownObject),
+        }
+
+        impl wire::Union for #name {
+            const NAME: &'static str = #text;
+
+            fn select(value: &wire::Value) -> Option<wire::ReadArm<Self>> {
+                #select
+            }
+
+            fn unknown(object: wire::UnknownObject) -> Self {
+                Self::Unknown(object)
+            }
+
+            fn write<S: ::ucp_runtime::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    #(Self::#variants(arm) => ::ucp_runtime::serde::Serialize::serialize(arm, serializer),)*
+                    Self::Unknown(object) => ::ucp_runtime::serde::Serialize::serialize(object, serializer),
+                }
+            }
+        }
+        #(#conversions)*
+    }
+}

@@ -1,0 +1,476 @@
+//! Stage `schema`: from JSON Schema 2020-12 with UCP's marks to a graph of shapes.
+//!
+//! A type is identified by the set of places that all describe it (a property may be refined in
+//! several branches) and by the view. `allOf`, `$ref` and their siblings are intersected into one
+//! shape; a branch that only repeats what another branch includes is dropped, so that the narrower
+//! definition gives the type its name. Marks are applied to each object before it is intersected,
+//! as the protocol's own tool does.
+
+mod layers;
+mod marks;
+mod share;
+
+use crate::diagnostics::{Code, Diagnostics};
+use crate::source::{Place, Source};
+use layers::{Alternatives, Merged};
+pub(crate) use marks::View;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A node of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId(pub(crate) usize);
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Type {
+    /// Any JSON value.
+    Any,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    /// A string that can only be this one.
+    Constant(String),
+    /// An object about which nothing is declared.
+    FreeForm,
+    List(Box<Type>),
+    Map(Box<Type>),
+    Nullable(Box<Type>),
+    OneOrMany(Box<Type>),
+    Node(NodeId),
+}
+
+impl Type {
+    /// The nodes that the type mentions, with whether a list or map stands between.
+    pub(crate) fn nodes(&self) -> Option<(NodeId, bool)> {
+        match self {
+            Self::Node(id) => Some((*id, false)),
+            Self::Nullable(inner) => inner.nodes(),
+            Self::List(inner) | Self::Map(inner) => inner.nodes().map(|(id, _)| (id, true)),
+            Self::OneOrMany(inner) => inner.nodes(),
+            _ => None,
+        }
+    }
+}
+
+impl Type {
+    pub(crate) fn has_float(&self) -> bool {
+        match self {
+            Self::Number => true,
+            Self::List(inner) | Self::Map(inner) | Self::Nullable(inner) | Self::OneOrMany(inner) => inner.has_float(),
+            _ => false,
+        }
+    }
+}
+
+/// What is said about a value for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Docs {
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    /// Sentences about constraints, defaults and examples.
+    pub(crate) facts: Vec<String>,
+    /// Set when the contract deprecates it, with its reason when it gives one.
+    pub(crate) deprecated: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// The name on the wire.
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) required: bool,
+    pub(crate) docs: Docs,
+    /// The last place that declares it, which is the narrowest.
+    pub(crate) origin: Option<Place>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Arm {
+    pub(crate) ty: Type,
+    /// For a tagged union: the tag's value.
+    pub(crate) tag: Option<String>,
+    /// For an untagged union: the members that only this arm requires. Empty for the last arm.
+    pub(crate) members: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    Object(Vec<Field>),
+    /// Known strings.
+    Vocabulary(Vec<String>),
+    Union { tag: Option<String>, arms: Vec<Arm> },
+}
+
+impl Shape {
+    /// The types of the fields or arms.
+    pub(crate) fn types(&self) -> Vec<&Type> {
+        match self {
+            Self::Vocabulary(_) => Vec::new(),
+            Self::Object(fields) => fields.iter().map(|field| &field.ty).collect(),
+            Self::Union { arms, .. } => arms.iter().map(|arm| &arm.ty).collect(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) places: Vec<Place>,
+    pub(crate) view: View,
+    pub(crate) shape: Shape,
+    pub(crate) docs: Docs,
+}
+
+/// A definition onto which extensions are composed.
+#[derive(Clone, Debug)]
+pub(crate) struct Composition {
+    pub(crate) base: Place,
+    pub(crate) overlays: Vec<Place>,
+}
+
+/// The graph of everything that the roots reach.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    nodes: Vec<Node>,
+    compositions: Vec<Composition>,
+    /// For each node, the node that stands for it: views that agree share one.
+    shared: Vec<NodeId>,
+}
+
+impl Graph {
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0)
+    }
+
+    /// The definition that a set of places comes from, when the contract names one: the definition
+    /// itself, or the base of a composition.
+    pub(crate) fn definition<'p>(&'p self, places: &'p [Place]) -> Option<&'p Place> {
+        let composed = self.compositions.iter().find(|composition| composition.covers(places));
+        composed.map(|composition| &composition.base).or_else(|| match places {
+            [place] if is_definition(place) => Some(place),
+            _ => None,
+        })
+    }
+
+    /// The node that stands for all views that agree with `id`.
+    pub(crate) fn shared(&self, id: NodeId) -> NodeId {
+        self.shared.get(id.0).copied().unwrap_or(id)
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len()).map(NodeId)
+    }
+}
+
+/// Reads schemas into a graph.
+pub(crate) struct Reader<'a> {
+    pub(crate) source: &'a mut Source,
+    pub(crate) diagnostics: &'a mut Diagnostics,
+    compositions: Vec<Composition>,
+    nodes: Vec<Node>,
+    known: HashMap<(Vec<Place>, View), Type>,
+    closures: HashMap<Place, BTreeSet<Place>>,
+    checked: BTreeSet<Place>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(source: &'a mut Source, diagnostics: &'a mut Diagnostics) -> Self {
+        Self {
+            source,
+            diagnostics,
+            compositions: Vec::new(),
+            nodes: Vec::new(),
+            known: HashMap::new(),
+            closures: HashMap::new(),
+            checked: BTreeSet::new(),
+        }
+    }
+
+    /// Sets what is composed; before anything is read into a type.
+    pub(crate) fn set_compositions(&mut self, compositions: Vec<Composition>) {
+        self.compositions = compositions;
+    }
+
+    /// Ends reading: views that agree are shared.
+    pub(crate) fn finish(self) -> Graph {
+        let shared = share::share(&self.nodes);
+        Graph { nodes: self.nodes, compositions: self.compositions, shared }
+    }
+
+    /// The branches of a body that is `oneOf` alternatives; the body itself when it is not.
+    pub(crate) fn branches(&mut self, place: &Place) -> Vec<Place> {
+        let place = self.target(place);
+        let count = self.source.value(&place).and_then(|value| value.get("oneOf")).and_then(Value::as_array).map_or(0, Vec::len);
+        if count == 0 {
+            return vec![place];
+        }
+        let alternatives = place.child("oneOf");
+        (0..count).map(|index| self.target(&alternatives.child(index))).collect()
+    }
+
+    /// Whether a schema is an error envelope: `ucp.status` can only be `error`.
+    pub(crate) fn is_error(&mut self, place: &Place) -> bool {
+        let merged = self.merge(std::slice::from_ref(place), &View::Response);
+        let Some(ucp) = merged.properties.get("ucp").map(|property| property.places.clone()) else { return false };
+        let merged = self.merge(&ucp, &View::Response);
+        let Some(status) = merged.properties.get("status").map(|property| property.places.clone()) else { return false };
+        self.merge(&status, &View::Response).constant == Some(Value::from("error"))
+    }
+
+    /// The type that a schema describes in a view.
+    pub(crate) fn type_of(&mut self, places: &[Place], view: &View) -> Type {
+        let places = self.identity(places);
+        let key = (places.clone(), view.clone());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let mut merged = self.merge(&places, view);
+        if let Some(composition) = self.compositions.iter().find(|composition| composition.covers(&places)) {
+            // What is composed reads like its base, not like the last extension.
+            let base = composition.base.clone();
+            merged.docs = self.merge(std::slice::from_ref(&base), view).docs;
+        }
+        let ty = self.classify(&key, merged);
+        self.known.entry(key).or_insert(ty).clone()
+    }
+
+    /// The set of places that identify a type: references followed, compositions put in, and what
+    /// another place of the set includes left out.
+    fn identity(&mut self, places: &[Place]) -> Vec<Place> {
+        let mut targets: Vec<Place> = Vec::new();
+        for place in places {
+            let target = self.target(place);
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+        if let [one] = targets.as_slice()
+            && let Some(composition) = self.compositions.iter().find(|composition| composition.base == *one)
+        {
+            targets.extend(composition.overlays.iter().cloned());
+        }
+        let closures: Vec<BTreeSet<Place>> = targets.iter().map(|target| self.closure(target)).collect();
+        let included = |place: &Place| targets.iter().zip(&closures).any(|(other, closure)| other != place && closure.contains(place));
+        targets.iter().filter(|place| !included(place)).cloned().collect()
+    }
+
+    /// Follows a schema that says nothing but `$ref`, or an `allOf` of only one.
+    fn target(&mut self, place: &Place) -> Place {
+        let mut seen = vec![place.clone()];
+        while let Some(here) = seen.last().cloned() {
+            let Some(Value::Object(schema)) = self.source.value(&here) else { return here };
+            if schema.keys().any(|keyword| !layers::is_annotation(keyword) && keyword != "$ref" && keyword != "allOf") {
+                return here;
+            }
+            let next = match (schema.get("$ref").and_then(Value::as_str), schema.get("allOf").and_then(Value::as_array)) {
+                (Some(reference), None) => {
+                    let reference = reference.to_owned();
+                    self.source.resolve(&here, &reference, self.diagnostics)
+                }
+                (None, Some(branches)) if branches.len() == 1 => Some(here.child("allOf").child(0)),
+                _ => None,
+            };
+            match next {
+                // Merging reports the cycle.
+                Some(next) if !seen.contains(&next) => seen.push(next),
+                _ => return here,
+            }
+        }
+        place.clone()
+    }
+
+    /// The places that a schema includes by `$ref` and `allOf`, itself left out.
+    fn closure(&mut self, place: &Place) -> BTreeSet<Place> {
+        if let Some(known) = self.closures.get(place) {
+            return known.clone();
+        }
+        // Stands for the schema while it is being walked, so that a cycle ends.
+        self.closures.insert(place.clone(), BTreeSet::new());
+        let mut closure = BTreeSet::new();
+        let (reference, branches) = match self.source.value(place) {
+            Some(Value::Object(schema)) => (
+                schema.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned),
+                schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len),
+            ),
+            _ => (None, 0),
+        };
+        let included = reference.and_then(|reference| self.source.resolve(place, &reference, self.diagnostics));
+        let all_of = place.child("allOf");
+        for child in included.into_iter().chain((0..branches).map(|index| all_of.child(index))) {
+            let inner = self.closure(&child);
+            closure.extend(inner);
+            closure.insert(child);
+        }
+        self.closures.insert(place.clone(), closure.clone());
+        closure
+    }
+
+    fn allocate(&mut self, key: &(Vec<Place>, View), shape: Shape, docs: Docs) -> NodeId {
+        let id = NodeId(self.nodes.len());
+        self.nodes.push(Node { places: key.0.clone(), view: key.1.clone(), shape, docs });
+        self.known.insert(key.clone(), Type::Node(id));
+        id
+    }
+
+    fn fill(&mut self, id: NodeId, shape: Shape) {
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            node.shape = shape;
+        }
+    }
+
+    fn classify(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
+        let types = merged.types(self);
+        if types.contains("null") && types.len() > 1 {
+            let mut inner = merged;
+            inner.without_null = true;
+            return Type::Nullable(Box::new(self.classify(key, inner)));
+        }
+        if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
+            return self.union(key, places.clone(), merged.docs);
+        }
+        if let Some(Value::String(constant)) = &merged.constant {
+            return Type::Constant(constant.clone());
+        }
+        if let Some(values) = &merged.vocabulary {
+            let shape = Shape::Vocabulary(values.iter().cloned().collect());
+            return Type::Node(self.allocate(key, shape, merged.docs));
+        }
+        match types.first().map(String::as_str) {
+            _ if types.len() > 1 => Type::Any,
+            Some("string") => Type::String,
+            Some("boolean") => Type::Boolean,
+            Some("integer") => Type::Integer,
+            Some("number") => Type::Number,
+            Some("array") => {
+                if merged.items.is_empty() {
+                    return Type::List(Box::new(Type::Any));
+                }
+                Type::List(Box::new(self.type_of(&merged.items, &key.1)))
+            }
+            Some("object") => self.object(key, merged),
+            _ => Type::Any,
+        }
+    }
+
+    fn object(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
+        if merged.properties.is_empty() && merged.required.is_empty() {
+            if merged.additional.is_empty() {
+                return Type::FreeForm;
+            }
+            return Type::Map(Box::new(self.type_of(&merged.additional, &key.1)));
+        }
+        let id = self.allocate(key, Shape::Object(Vec::new()), merged.docs.clone());
+        let mut fields = Vec::new();
+        for (name, property) in &merged.properties {
+            let ty = if property.places.is_empty() { Type::Any } else { self.type_of(&property.places, &key.1) };
+            let required = merged.required.contains(name);
+            let ty = match ty {
+                // Absent or this: a field is needed to tell which.
+                Type::Constant(_) if !required => Type::String,
+                ty => ty,
+            };
+            let docs = self.docs(&property.places, property.transition.clone());
+            let origin = property.places.last().cloned();
+            fields.push(Field { name: name.clone(), ty, required, docs, origin });
+        }
+        self.fill(id, Shape::Object(fields));
+        Type::Node(id)
+    }
+
+    fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
+        let view = &key.1;
+        let merged: Vec<Merged> = alternatives.iter().map(|place| self.merge(std::slice::from_ref(place), view)).collect();
+        let kinds: Vec<BTreeSet<String>> = merged.iter().map(|merged| merged.types(self)).collect();
+        let only = |kinds: &BTreeSet<String>, kind: &str| kinds.len() == 1 && kinds.contains(kind);
+
+        // One value or a list of the same.
+        if let ([one, many], [_, list]) = (kinds.as_slice(), merged.as_slice())
+            && only(many, "array")
+            && !only(one, "array")
+            && let [first, _] = alternatives.as_slice()
+        {
+            let items = list.items.clone();
+            let single = self.type_of(std::slice::from_ref(first), view);
+            let item = self.type_of(&items, view);
+            return if single == item { Type::OneOrMany(Box::new(single)) } else { Type::Any };
+        }
+        if !kinds.iter().all(|kinds| only(kinds, "object")) {
+            return Type::Any;
+        }
+
+        let constants: Vec<BTreeMap<String, String>> = merged.iter().map(|merged| self.constants(merged, view)).collect();
+        let tag = constants.first().and_then(|first| {
+            first.keys().find(|name| {
+                let values: BTreeSet<&String> = constants.iter().filter_map(|constants| constants.get(*name)).collect();
+                values.len() == constants.len()
+            })
+        });
+        let selectors: Vec<Vec<String>> = if tag.is_some() {
+            vec![Vec::new(); merged.len()]
+        } else {
+            merged
+                .iter()
+                .enumerate()
+                .map(|(index, arm)| {
+                    let others = merged.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
+                    arm.required.iter().filter(|name| others.clone().all(|other| !other.properties.contains_key(*name))).cloned().collect()
+                })
+                .collect()
+        };
+        if tag.is_none() && selectors.iter().filter(|members| members.is_empty()).count() > 1 {
+            // Nothing that an object carries tells the arms apart, and none is guessed.
+            return Type::Any;
+        }
+        let tag = tag.cloned();
+        let id = self.allocate(key, Shape::Union { tag: tag.clone(), arms: Vec::new() }, docs);
+        let mut arms = Vec::new();
+        for (index, place) in alternatives.iter().enumerate() {
+            let ty = self.type_of(std::slice::from_ref(place), view);
+            let value = tag.as_ref().and_then(|tag| constants.get(index)?.get(tag).cloned());
+            arms.push(Arm { ty, tag: value, members: selectors.get(index).cloned().unwrap_or_default() });
+        }
+        // The arm with the most distinguishing members is asked first, the one without any is last.
+        arms.sort_by_key(|arm| std::cmp::Reverse(arm.members.len()));
+        self.fill(id, Shape::Union { tag, arms });
+        Type::Node(id)
+    }
+
+    /// The required members of an object that can only be one string.
+    fn constants(&mut self, merged: &Merged, view: &View) -> BTreeMap<String, String> {
+        let mut constants = BTreeMap::new();
+        for (name, property) in &merged.properties {
+            if merged.required.contains(name)
+                && let Some(Value::String(constant)) = self.merge(&property.places, view).constant
+            {
+                constants.insert(name.clone(), constant);
+            }
+        }
+        constants
+    }
+
+    /// What the places of a property say for people.
+    fn docs(&mut self, places: &[Place], transition: Option<String>) -> Docs {
+        let mut docs = self.merge(places, &View::Response).docs;
+        docs.facts.extend(transition);
+        docs
+    }
+
+    fn problem(&mut self, place: &Place, code: Code, message: impl Into<String>, hint: Option<String>) {
+        self.diagnostics.at(self.source, place, code, message, hint);
+    }
+}
+
+impl Composition {
+    fn covers(&self, places: &[Place]) -> bool {
+        !places.is_empty() && places.iter().all(|place| *place == self.base || self.overlays.contains(place))
+    }
+}
+
+/// Whether a place is one that a contract names: a file, a definition, a component.
+pub(crate) fn is_definition(place: &Place) -> bool {
+    match place.pointer.rsplit_once('/') {
+        None => true,
+        Some((parent, _)) => parent.ends_with("/$defs") || parent == "/components/schemas",
+    }
+}

@@ -1,0 +1,66 @@
+//! Sharing: views of one definition that come out alike become one type.
+
+use super::{Node, NodeId, Shape, Type};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// For each node, the first node that is alike: of the same places, with the same shape, and with
+/// alike nodes below. Refines a partition until it is stable, so recursion is no obstacle.
+pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
+    // Nodes begin alike when they come from the same places and look alike on the surface.
+    let mut classes: Vec<usize> = partition(nodes.iter().map(|node| (node.places.clone(), surface(&node.shape))));
+    loop {
+        let refined = partition(nodes.iter().zip(&classes).map(|(node, class)| {
+            let below: Vec<usize> = children(&node.shape).iter().filter_map(|child| classes.get(child.0).copied()).collect();
+            (*class, below)
+        }));
+        if count(&refined) == count(&classes) {
+            break;
+        }
+        classes = refined;
+    }
+    let mut first: HashMap<usize, NodeId> = HashMap::new();
+    classes.iter().enumerate().map(|(index, class)| *first.entry(*class).or_insert(NodeId(index))).collect()
+}
+
+fn count(classes: &[usize]) -> usize {
+    classes.iter().max().map_or(0, |max| max + 1)
+}
+
+fn partition<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
+    let mut known: HashMap<K, usize> = HashMap::new();
+    keys.map(|key| {
+        let next = known.len();
+        *known.entry(key).or_insert(next)
+    })
+    .collect()
+}
+
+/// A shape with every node in it replaced by a blank.
+fn surface(shape: &Shape) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = match shape {
+        Shape::Vocabulary(values) => write!(text, "{values:?}"),
+        Shape::Object(fields) => fields.iter().try_for_each(|field| write!(text, "{}:{}:{};", field.name, blank(&field.ty), field.required)),
+        Shape::Union { tag, arms } => {
+            arms.iter().try_for_each(|arm| write!(text, "{tag:?}{}{:?}{:?};", blank(&arm.ty), arm.tag, arm.members))
+        }
+    };
+    text
+}
+
+fn blank(ty: &Type) -> String {
+    match ty {
+        Type::Node(_) => "_".to_owned(),
+        Type::List(inner) => format!("[{}]", blank(inner)),
+        Type::Map(inner) => format!("{{{}}}", blank(inner)),
+        Type::Nullable(inner) => format!("{}?", blank(inner)),
+        Type::OneOrMany(inner) => format!("{}+", blank(inner)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn children(shape: &Shape) -> Vec<NodeId> {
+    shape.types().into_iter().filter_map(|ty| ty.nodes().map(|(id, _)| id)).collect()
+}

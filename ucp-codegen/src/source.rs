@@ -1,0 +1,544 @@
+//! Stage `source`: loads files as they are referred to, and resolves `$ref`.
+//!
+//! A place in the contract is keyed by file and JSON pointer. `#` means the file it stands in, also
+//! when that file was reached from another (JSON Schema 2020-12 section 8.2), and `$id` plays no
+//! part: published copies carry the `$id` of another copy.
+
+use crate::diagnostics::{Argument, Code, Diagnostic, Diagnostics};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// A file of the contract, by the order of loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FileId(usize);
+
+impl FileId {
+    /// A form that survives being written into a reference.
+    pub(crate) fn to_text(self) -> String {
+        self.0.to_string()
+    }
+
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok().map(Self)
+    }
+}
+
+/// A place in the contract.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) file: FileId,
+    /// RFC 6901, empty for the whole file.
+    pub(crate) pointer: Rc<str>,
+}
+
+impl Place {
+    pub(crate) fn root(file: FileId) -> Self {
+        Self {
+            file,
+            pointer: "".into(),
+        }
+    }
+
+    /// The place one step further in.
+    pub(crate) fn child(&self, token: impl fmt::Display) -> Self {
+        let token = token.to_string().replace('~', "~0").replace('/', "~1");
+        Self {
+            file: self.file,
+            pointer: format!("{}/{token}", self.pointer).into(),
+        }
+    }
+
+    /// The place one step further out; `None` for a whole file.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        let (parent, _) = self.pointer.rsplit_once('/')?;
+        Some(Self { file: self.file, pointer: parent.into() })
+    }
+
+    /// The last step of the pointer, unescaped; `None` for a whole file.
+    pub(crate) fn last(&self) -> Option<String> {
+        let (_, last) = self.pointer.rsplit_once('/')?;
+        Some(unescape(last))
+    }
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+/// Where files come from. Paths are `/`-separated and relative to one root.
+#[derive(Clone, Debug)]
+pub(crate) enum Files {
+    /// A directory of the machine.
+    Disk(PathBuf),
+    /// A release that is shipped with the crates.
+    Shipped(&'static ucp_specs::Release),
+}
+
+impl Files {
+    fn read(&self, path: &str) -> Result<String, String> {
+        match self {
+            Self::Disk(root) => {
+                std::fs::read_to_string(root.join(path)).map_err(|error| error.to_string())
+            }
+            Self::Shipped(release) => release
+                .file(path)
+                .map(|file| file.text.to_owned())
+                .ok_or_else(|| format!("release {} has no such file", release.version)),
+        }
+    }
+
+    /// The data files of a directory, sorted; an unreadable directory has none.
+    fn list(&self, directory: &str) -> Vec<String> {
+        let mut found: Vec<String> = match self {
+            Self::Disk(root) => std::fs::read_dir(root.join(directory))
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                .map(|name| {
+                    if directory.is_empty() {
+                        name
+                    } else {
+                        format!("{directory}/{name}")
+                    }
+                })
+                .collect(),
+            Self::Shipped(release) => release
+                .files
+                .iter()
+                .map(|file| file.path.to_owned())
+                .filter(|path| parent(path) == directory)
+                .collect(),
+        };
+        found.retain(|path| is_data(path));
+        found.sort();
+        found
+    }
+}
+
+fn is_data(path: &str) -> bool {
+    [".json", ".yaml", ".yml"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// Joins a relative path to a directory and takes out `.` and `..`.
+fn join(directory: &str, path: &str) -> String {
+    let absolute = path.starts_with('/') || directory.starts_with('/') && !directory.is_empty();
+    let mut steps: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { directory };
+    for step in base.split('/').chain(path.split('/')) {
+        match step {
+            "" | "." => {}
+            ".." if steps.last().is_some_and(|last| *last != "..") => {
+                steps.pop();
+            }
+            step => steps.push(step),
+        }
+    }
+    let joined = steps.join("/");
+    if absolute {
+        format!("/{joined}")
+    } else {
+        joined
+    }
+}
+
+struct File {
+    path: String,
+    text: String,
+    value: Value,
+    argument: Argument,
+}
+
+/// The loaded files.
+pub(crate) struct Source {
+    files: Files,
+    loaded: Vec<File>,
+    by_path: BTreeMap<String, Option<FileId>>,
+    /// The folder that absolute `https://ucp.dev/…` references are relative to.
+    root: String,
+}
+
+impl Source {
+    pub(crate) fn new(files: Files) -> Self {
+        Self {
+            files,
+            loaded: Vec::new(),
+            by_path: BTreeMap::new(),
+            root: String::new(),
+        }
+    }
+
+    /// Loads the file that everything starts from.
+    pub(crate) fn load_entry(
+        &mut self,
+        path: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<FileId> {
+        // The folder above the one that holds `schemas`, which is what the published host serves.
+        let mut folder = parent(path);
+        while !folder.is_empty() && self.files.list(&join(folder, "schemas")).is_empty() {
+            folder = parent(folder);
+        }
+        self.root = folder.to_owned();
+        self.load(
+            &join("", path),
+            Argument::Contract,
+            diagnostics,
+            |message, argument| {
+                missing(
+                    path,
+                    message,
+                    argument,
+                    Some("name an OpenAPI document, JSON or YAML".to_owned()),
+                )
+            },
+        )
+    }
+
+    /// Loads a file that an option names.
+    pub(crate) fn load_option(
+        &mut self,
+        path: &str,
+        argument: Argument,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<FileId> {
+        self.load(
+            &join("", path),
+            argument,
+            diagnostics,
+            |message, argument| missing(path, message, argument, None),
+        )
+    }
+
+    /// Every data file in the folders of the files loaded so far and in `extensions` beside them,
+    /// whose root names it as `wanted` accepts.
+    pub(crate) fn find_named(
+        &mut self,
+        argument: Argument,
+        diagnostics: &mut Diagnostics,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Vec<FileId> {
+        let folders: BTreeSet<String> = self
+            .loaded
+            .iter()
+            .flat_map(|file| {
+                [
+                    parent(&file.path).to_owned(),
+                    join(parent(&file.path), "extensions"),
+                ]
+            })
+            .collect();
+        let paths: Vec<String> = folders
+            .iter()
+            .flat_map(|folder| self.files.list(folder))
+            .collect();
+        let mut found = Vec::new();
+        for path in paths {
+            // Files that nothing refers to are none of our business unless they are the one wanted:
+            // a broken one is passed over.
+            let name = match self.by_path.get(&path) {
+                Some(Some(id)) => self.loaded.get(id.0).and_then(|file| name_of(&file.value)),
+                Some(None) => None,
+                None => self
+                    .files
+                    .read(&path)
+                    .ok()
+                    .and_then(|text| parse(&path, &text).ok())
+                    .and_then(|value| name_of(&value)),
+            };
+            if name.is_some_and(|name| wanted(&name)) {
+                found.extend(self.load_option(&path, argument, diagnostics));
+            }
+        }
+        found
+    }
+
+    fn load(
+        &mut self,
+        path: &str,
+        argument: Argument,
+        diagnostics: &mut Diagnostics,
+        missing: impl FnOnce(String, Argument) -> Diagnostic,
+    ) -> Option<FileId> {
+        if let Some(known) = self.by_path.get(path) {
+            return *known;
+        }
+        let loaded = match self.files.read(path) {
+            Err(message) => {
+                diagnostics.push(missing(message, argument));
+                None
+            }
+            Ok(text) => match parse(path, &text) {
+                Ok(value) => {
+                    self.loaded.push(File {
+                        path: path.to_owned(),
+                        text,
+                        value,
+                        argument,
+                    });
+                    Some(FileId(self.loaded.len() - 1))
+                }
+                Err((message, position)) => {
+                    diagnostics.push(Diagnostic {
+                        code: Code::Syntax,
+                        message,
+                        file: path.to_owned(),
+                        pointer: String::new(),
+                        position,
+                        hint: None,
+                        argument,
+                    });
+                    None
+                }
+            },
+        };
+        self.by_path.insert(path.to_owned(), loaded);
+        loaded
+    }
+
+    /// What a `$ref` in the file of `from` leads to, loading its file when that is new.
+    pub(crate) fn resolve(
+        &mut self,
+        from: &Place,
+        reference: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Place> {
+        let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
+        let target = if file.is_empty() {
+            from.file
+        } else {
+            let path = match published(file) {
+                Some(path) => join(&self.root, path),
+                None => join(parent(self.file_name(from)), file),
+            };
+            let (name, position, argument) = (
+                self.file_name(from).to_owned(),
+                self.position(from),
+                self.argument(from),
+            );
+            let at = from.pointer.to_string();
+            self.load(&path, argument, diagnostics, |message, argument| {
+                Diagnostic {
+                    code: Code::RefNotFound,
+                    message: format!(
+                        "`$ref: {reference}` leads to a file that cannot be read: {path}: {message}"
+                    ),
+                    file: name,
+                    pointer: at,
+                    position,
+                    hint: Some(
+                        "references are resolved relative to the file they stand in".to_owned(),
+                    ),
+                    argument,
+                }
+            })?
+        };
+        let place = Place {
+            file: target,
+            pointer: pointer.into(),
+        };
+        if self.value(&place).is_none() {
+            let message = format!(
+                "`$ref: {reference}` leads nowhere: {} has nothing at {pointer}",
+                self.file_name(&place)
+            );
+            diagnostics.at(
+                self,
+                from,
+                Code::RefNotFound,
+                message,
+                Some(self.nearest(&place)),
+            );
+            return None;
+        }
+        Some(place)
+    }
+
+    /// Names what stands where a broken pointer stops making sense.
+    fn nearest(&self, place: &Place) -> String {
+        let mut pointer: &str = &place.pointer;
+        while let Some((shorter, _)) = pointer.rsplit_once('/') {
+            pointer = shorter;
+            if let Some(Value::Object(map)) = self.value(&Place {
+                file: place.file,
+                pointer: pointer.into(),
+            }) {
+                let keys: Vec<&str> = map.keys().map(String::as_str).take(12).collect();
+                return format!(
+                    "{}#{pointer} has {}",
+                    self.file_name(place),
+                    keys.join(", ")
+                );
+            }
+        }
+        "a pointer starts with `/`".to_owned()
+    }
+
+    /// Loads all files that a schema refers to, at any depth.
+    pub(crate) fn load_all(&mut self, place: &Place, diagnostics: &mut Diagnostics) {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![place.clone()];
+        while let Some(place) = open.pop() {
+            let references = self.value(&place).map(|value| references(&place, value)).unwrap_or_default();
+            for (at, reference) in references {
+                if let Some(target) = self.resolve(&at, &reference, diagnostics)
+                    && seen.insert(target.clone())
+                {
+                    open.push(target);
+                }
+            }
+        }
+    }
+
+    /// The value at a place.
+    pub(crate) fn value(&self, place: &Place) -> Option<&Value> {
+        self.loaded.get(place.file.0)?.value.pointer(&place.pointer)
+    }
+
+    /// The file's path, relative to the source's root.
+    pub(crate) fn file_name(&self, place: &Place) -> &str {
+        self.loaded.get(place.file.0).map_or("", |file| &file.path)
+    }
+
+    /// The file's name without folders and without its ending.
+    pub(crate) fn stem(&self, place: &Place) -> &str {
+        let path = self.file_name(place);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.split('.').next().unwrap_or(name)
+    }
+
+    pub(crate) fn argument(&self, place: &Place) -> Argument {
+        self.loaded
+            .get(place.file.0)
+            .map_or(Argument::Contract, |file| file.argument)
+    }
+
+    /// The line and column of a place: the file is read again by a parser that keeps them.
+    pub(crate) fn position(&self, place: &Place) -> Option<(u64, u64)> {
+        crate::position::of(&self.loaded.get(place.file.0)?.text, &place.pointer)
+    }
+
+    /// The files on disk that were read, absolute when the root is.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        match &self.files {
+            Files::Disk(root) => self
+                .loaded
+                .iter()
+                .map(|file| root.join(&file.path))
+                .collect(),
+            Files::Shipped(_) => Vec::new(),
+        }
+    }
+}
+
+/// Every `$ref` below a place.
+fn references(place: &Place, value: &Value) -> Vec<(Place, String)> {
+    match value {
+        Value::Object(map) => {
+            let own = map.get("$ref").and_then(Value::as_str).map(|reference| (place.clone(), reference.to_owned()));
+            own.into_iter().chain(map.iter().flat_map(|(key, value)| references(&place.child(key), value))).collect()
+        }
+        Value::Array(items) => items.iter().enumerate().flat_map(|(index, item)| references(&place.child(index), item)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn missing(path: &str, message: String, argument: Argument, hint: Option<String>) -> Diagnostic {
+    Diagnostic {
+        code: Code::FileUnreadable,
+        message: format!("cannot read {path}: {message}"),
+        file: path.to_owned(),
+        pointer: String::new(),
+        position: None,
+        hint,
+        argument,
+    }
+}
+
+/// The root member `name` by which capability documents are known.
+pub(crate) fn name_of(value: &Value) -> Option<String> {
+    value
+        .get("name")
+        .and_then(Value::as_str)
+        .map(ToOwned::to_owned)
+}
+
+/// The path behind the published host, without the release's date: `schemas/shopping/cart.json`.
+fn published(reference: &str) -> Option<&str> {
+    let path = reference.strip_prefix("https://ucp.dev/")?;
+    let (first, rest) = path.split_once('/')?;
+    Some(
+        if first.starts_with(|c: char| c.is_ascii_digit()) || first == "draft" {
+            rest
+        } else {
+            path
+        },
+    )
+}
+
+type SyntaxError = (String, Option<(u64, u64)>);
+
+fn parse(path: &str, text: &str) -> Result<Value, SyntaxError> {
+    if Path::new(path)
+        .extension()
+        .is_some_and(|ending| ending == "json")
+    {
+        serde_json::from_str(text).map_err(|error| {
+            (
+                format!("not JSON: {error}"),
+                Some((error.line() as u64, error.column() as u64)),
+            )
+        })
+    } else {
+        serde_yaml::from_str(text).map_err(|error| {
+            let position = error
+                .location()
+                .map(|at| (at.line() as u64, at.column() as u64));
+            (format!("not YAML: {error}"), position)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joins_paths() {
+        assert_eq!(join("a/b", "../c.json"), "a/c.json");
+        assert_eq!(join("", "./c.json"), "c.json");
+        assert_eq!(join("/x/y", "../../z.json"), "/z.json");
+        assert_eq!(join("a", "../../z.json"), "../z.json");
+        assert_eq!(join("a", "/z.json"), "/z.json");
+    }
+
+    #[test]
+    fn pointers_split_on_slashes_only() {
+        let place = Place::root(FileId(0))
+            .child("$defs")
+            .child("dev.ucp.shopping/x~y");
+        assert_eq!(&*place.pointer, "/$defs/dev.ucp.shopping~1x~0y");
+        assert_eq!(place.last().as_deref(), Some("dev.ucp.shopping/x~y"));
+    }
+
+    #[test]
+    fn maps_published_addresses_to_the_root() {
+        assert_eq!(
+            published("https://ucp.dev/schemas/ucp.json"),
+            Some("schemas/ucp.json")
+        );
+        assert_eq!(
+            published("https://ucp.dev/2026-04-08/schemas/ucp.json"),
+            Some("schemas/ucp.json")
+        );
+        assert_eq!(published("ucp.json"), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! What a generated client says of an operation of the contract.
+
+use crate::wire::Read;
+
+/// One operation of the contract, as data. Generated code has one constant of it an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Operation {
+    /// The contract's `operationId`, for example `create_checkout`.
+    pub id: &'static str,
+    /// The HTTP method.
+    pub method: http::Method,
+    /// The path below the merchant's endpoint, with its parameters in braces:
+    /// `/checkout-sessions/{id}`.
+    pub path: &'static str,
+    /// Header parameters that the contract declares and that no method argument carries: the
+    /// runtime fills those it knows.
+    pub headers: &'static [Header],
+    /// The service that offers the operation, for example `dev.ucp.shopping`.
+    pub service: &'static str,
+    /// The release of the contract, for example `2026-04-08`.
+    pub release: &'static str,
+}
+
+impl Operation {
+    /// An operation of `release`.
+    #[must_use]
+    pub const fn new(
+        release: &'static str,
+        service: &'static str,
+        id: &'static str,
+        method: http::Method,
+        path: &'static str,
+        headers: &'static [Header],
+    ) -> Self {
+        Self {
+            id,
+            method,
+            path,
+            headers,
+            service,
+            release,
+        }
+    }
+}
+
+/// A header parameter that the contract declares for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Its name as the contract writes it.
+    pub name: &'static str,
+    /// Whether the contract requires it.
+    pub required: bool,
+}
+
+/// The type that stands for an operation in a [`Call`](crate::Call)'s type.
+pub trait Endpoint: Send + Sync + 'static {
+    /// The operation.
+    const OPERATION: &'static Operation;
+    /// The body of an answer whose `ucp.status` is not `error`.
+    type Success: Read + Send;
+    /// The body of an answer whose `ucp.status` is `error`.
+    type Failure: Read + Send;
+}

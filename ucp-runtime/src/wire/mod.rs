@@ -1,0 +1,40 @@
+//! How generated types meet JSON: reading what arrived without losing any of it, writing what is
+//! sent in one order.
+//!
+//! Generated structs implement [`Object`], generated vocabularies [`Vocabulary`], generated unions
+//! [`Union`]; [`impl_object!`](crate::impl_object), [`impl_vocabulary!`](crate::impl_vocabulary) and
+//! [`impl_union!`](crate::impl_union) derive [`serde::Serialize`], [`serde::Deserialize`] and
+//! [`Debug`](std::fmt::Debug) from those. Reading goes through a [`serde_json::Value`] rather than
+//! through serde's visitors: a union is then decided by what it carries instead of by trial, every
+//! error names its JSON path, and the code that each type adds is a line a member.
+//!
+//! # What reading forgives
+//!
+//! Merchants send slightly wrong documents, and a checkout must not be lost over one. Reading
+//! accepts, with a [`Note`]: `null` for an absent optional member, an empty array where a map or an
+//! object is declared, an integer written as an integral float (`1000.0`), an absent required map,
+//! and a union member whose tag is known but whose content does not fit (kept whole in the unknown
+//! arm). All else is a [`DecodeError`].
+
+mod debug;
+mod macros;
+mod note;
+mod path;
+mod read;
+mod types;
+mod write;
+
+pub use debug::debug;
+pub use note::{DecodeError, Note};
+pub use path::JsonPath;
+pub use read::{
+    Members, Object, Read, ReadArm, Reader, Union, Vocabulary, deserialize, has, read_body, tag,
+};
+#[doc(hidden)]
+pub use read::{read_object, read_union, read_vocabulary};
+pub use types::{OneOrMany, UnknownObject, UnknownValue};
+pub use write::{Sink, serialize};
+
+/// The members of a JSON object that its type does not declare, kept and written back.
+pub type Map = serde_json::Map<String, serde_json::Value>;
+pub use serde_json::Value;
