@@ -1,12 +1,4 @@
-//! The script over HTTP, for a merchant that runs as a program of its own.
-//!
-//! | request | effect |
-//! |---|---|
-//! | `POST /sandbox/script` | queues a [`Cue`] |
-//! | `PUT /sandbox/stock/{variant}` | sets the stock to the integer in the body |
-//! | `POST /sandbox/orders/{id}/ship` | ships the order and tells its agent |
-//! | `POST /sandbox/checkouts/{id}/approve` | does what the buyer's button does |
-//! | `GET /sandbox/orders` | the orders placed, oldest first |
+//! The script over HTTP, for a merchant that runs as a program of its own; see [`crate::script`].
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

@@ -218,6 +218,7 @@ impl Shop {
             let open = |checkout: &&Checkout| {
                 checkout.cart.as_deref() == Some(id)
                     && checkout.stage == Stage::Open
+                    && call.now < checkout.basket.expires_at
                     && checkout.basket.owner.profile == call.agent.profile
             };
             if let Some(existing) = self.checkouts.values().find(open) {

@@ -1,4 +1,28 @@
 //! What a test can make the merchant do: stimuli, and whom they strike.
+//!
+//! In process it is [`Merchant::script`](crate::Merchant::script) and its neighbours. A merchant
+//! that runs as a program of its own is scripted over HTTP:
+//!
+//! | request | effect |
+//! |---|---|
+//! | `POST /sandbox/script` | queues a [`Cue`] |
+//! | `PUT /sandbox/stock/{variant}` | sets the stock to the integer in the body |
+//! | `POST /sandbox/orders/{id}/ship` | ships the order and tells its agent |
+//! | `POST /sandbox/checkouts/{id}/approve` | does what the buyer's button at `continue_url` does |
+//! | `GET /sandbox/orders` | the orders placed, oldest first |
+//!
+//! ```json
+//! {
+//!   "target": { "next": "create_checkout" },
+//!   "stimuli": [
+//!     { "error": { "severity": "requires_buyer_review", "code": "high_value_order" } },
+//!     { "embedded": { "delegate": ["payment.credential"], "color_scheme": ["light"] } }
+//!   ]
+//! }
+//! ```
+//!
+//! The other target is `{ "session": "<id of a cart or checkout>" }`, and the stimulus without
+//! members is `"lose_answer"`.
 
 use std::collections::{BTreeMap, VecDeque};
 
