@@ -311,7 +311,8 @@ fn extensions(
         } else {
             let files =
                 source.find_named(argument, diagnostics, |name| names_extension(name, word));
-            if files.is_empty() {
+            // A pattern asks for what there is; a name for something that must be.
+            if files.is_empty() && !word.ends_with('*') {
                 let message = format!("no extension is called `{word}`");
                 let hint = "name one by its last label (`discount`), in full (`dev.ucp.shopping.discount`), or by its file";
                 diagnostics.option(Code::Unknown, argument, message, Some(hint.to_owned()));

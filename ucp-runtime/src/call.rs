@@ -123,8 +123,8 @@ impl<E: Endpoint> Call<E> {
     }
 
     /// Adds a parameter to the query.
-    pub fn query(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.inputs.query.push((name, value.to_string()));
+    pub fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.inputs.query.push((name, value.into()));
         self
     }
 

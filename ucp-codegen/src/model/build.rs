@@ -27,6 +27,10 @@ pub(crate) struct Headers<'o> {
     pub(crate) expose: &'o [String],
 }
 
+/// The size of a JSON map, which depends on a feature of `serde_json`.
+const MAP_AT_LEAST: usize = 24;
+const MAP_AT_MOST: usize = 72;
+
 /// The module of what several domains use.
 const COMMON: &str = "common";
 
@@ -630,12 +634,80 @@ impl Builder<'_> {
                 }
             })
             .collect();
+        let mut arms: Vec<Arm> = arms;
+        self.box_large(&mut arms);
         Union {
             name: self.named(id),
             docs: self.docs(id, node),
             tag: tag.cloned(),
             arms,
             total: !self.floats.contains(&id),
+        }
+    }
+
+    /// Boxes the arms that would make every value of a union much larger than its other arms need.
+    fn box_large(&self, arms: &mut [Arm]) {
+        /// The difference from which clippy calls a variant large.
+        const LARGE: usize = 200;
+        loop {
+            let size = |arm: &Arm| self.size(&arm.ty);
+            // The unknown arm holds a map.
+            let mut sizes: Vec<usize> = arms.iter().map(size).chain([MAP_AT_LEAST]).collect();
+            sizes.sort_unstable_by(|a, b| b.cmp(a));
+            let (Some(largest), Some(second)) = (sizes.first(), sizes.get(1)) else {
+                return;
+            };
+            if largest - second < LARGE {
+                return;
+            }
+            for arm in arms.iter_mut().filter(|arm| size(arm) == *largest) {
+                arm.ty = Ty::Boxed(Box::new(arm.ty.clone()));
+            }
+        }
+    }
+
+    /// About how many bytes a type takes in place.
+    fn size(&self, ty: &Ty) -> usize {
+        let name = match ty {
+            Ty::Boolean | Ty::Integer | Ty::Number | Ty::Boxed(_) => return 8,
+            Ty::Text | Ty::List(_) | Ty::Map(_) | Ty::OneOrMany(_) => return 24,
+            Ty::Any | Ty::FreeForm => return MAP_AT_MOST,
+            Ty::Nullable(inner) => return self.size(inner) + 8,
+            Ty::Named(name) => name,
+        };
+        let node = self
+            .names
+            .iter()
+            .find(|(_, other)| *other == name)
+            .and_then(|(id, _)| Some((*id, self.graph.node(*id)?)));
+        match node {
+            Some((
+                id,
+                Node {
+                    shape: Shape::Object(fields),
+                    ..
+                },
+            )) => {
+                let fields = fields
+                    .iter()
+                    .filter(|field| !matches!(field.ty, Type::Constant(_)));
+                fields
+                    .map(|field| self.size(&self.ty(Some(id), &field.ty)))
+                    .sum::<usize>()
+                    + MAP_AT_MOST
+            }
+            Some((
+                id,
+                Node {
+                    shape: Shape::Union { arms, .. },
+                    ..
+                },
+            )) => arms
+                .iter()
+                .map(|arm| self.size(&self.ty(Some(id), &arm.ty)))
+                .max()
+                .unwrap_or_default(),
+            _ => 24,
         }
     }
 

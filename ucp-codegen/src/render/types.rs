@@ -160,7 +160,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         match field.presence {
             Presence::Required => {
                 let value = convert(&field.ty, &name);
-                Some(if value.to_string() == name.to_string() {
+                Some(if name == value.to_string().as_str() {
                     quote! { #name }
                 } else {
                     quote! { #name: #value }
@@ -363,16 +363,19 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
         .arms
         .iter()
         .zip(&variants)
-        .filter(|(arm, _)| matches!(arm.ty, Ty::Named(_)))
-        .map(|(arm, variant)| {
-            let of = ty(&arm.ty);
-            quote! {
+        .filter_map(|(arm, variant)| {
+            let (of, value) = match &arm.ty {
+                Ty::Boxed(inner) => (ty(inner), quote! { Box::new(arm) }),
+                Ty::Named(_) => (ty(&arm.ty), quote! { arm }),
+                _ => return None,
+            };
+            Some(quote! {
                 impl From<#of> for #name {
                     fn from(arm: #of) -> Self {
-                        Self::#variant(arm)
+                        Self::#variant(#value)
                     }
                 }
-            }
+            })
         });
     quote! {
         #docs
