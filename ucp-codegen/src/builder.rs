@@ -24,10 +24,11 @@ pub struct Output {
 ///
 /// Everything that is wrong with the contract and the options.
 pub fn expand(options: &Options, base: &Path) -> Result<Output, Diagnostics> {
-    let generated = generate::generate(options, base)?;
+    let (model, source) = generate::generate(options, base)?;
+    let tokens = render::render(&model, &options.derive, options.module.as_deref());
     Ok(Output {
-        tokens: render::render(&generated.model, &options.derive, options.module.as_deref()),
-        files: generated.paths,
+        tokens,
+        files: source.paths(),
     })
 }
 

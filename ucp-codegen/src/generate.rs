@@ -4,138 +4,201 @@ use crate::contract::{self, Contract, Operation};
 use crate::diagnostics::{Argument, Code, Diagnostics};
 use crate::model::{self, Model};
 use crate::options::{self, Options};
-use crate::schema::{Composition, Reader, Type, View};
+use crate::schema::{Composition, Graph, Reader, Type, View};
 use crate::source::{self, FileId, Files, Place, Source};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A model with the files it was made from.
-pub(crate) struct Generated {
-    pub(crate) model: Model,
-    pub(crate) paths: Vec<PathBuf>,
+/// Every file that the contract and the chosen extensions refer to.
+pub(crate) struct Loaded {
+    pub(crate) source: Source,
+    entry: FileId,
+    release: String,
+    extensions: Vec<FileId>,
 }
 
-/// Reads everything that the options ask for. `base` is what relative paths are relative to.
-pub(crate) fn generate(options: &Options, base: &Path) -> Result<Generated, Diagnostics> {
+/// The operations that the options ask for.
+pub(crate) struct Chosen {
+    title: String,
+    operations: Vec<Operation>,
+    webhooks: Vec<Operation>,
+}
+
+/// The types of the chosen operations.
+pub(crate) struct Typed {
+    graph: Graph,
+    contract: model::Contract,
+    operations: Vec<model::Bodies>,
+    webhooks: Vec<model::Bodies>,
+}
+
+/// Runs a stage, and ends the pipeline after it when anything was wrong.
+pub(crate) fn stage<T>(run: impl FnOnce(&mut Diagnostics) -> Option<T>) -> Result<T, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
-    options::check(options, &mut diagnostics);
-    let model = read(options, base, &mut diagnostics);
-    match model {
-        Some(generated) if diagnostics.is_empty() => Ok(generated),
+    match run(&mut diagnostics) {
+        Some(done) if diagnostics.is_empty() => Ok(done),
         _ => Err(diagnostics),
     }
 }
 
-fn read(options: &Options, base: &Path, diagnostics: &mut Diagnostics) -> Option<Generated> {
+/// Reads everything that the options ask for. `base` is what relative paths are relative to.
+pub(crate) fn generate(options: &Options, base: &Path) -> Result<(Model, Source), Diagnostics> {
+    stage(|diagnostics| {
+        options::check(options, diagnostics);
+        let mut loaded = load(options, base, diagnostics)?;
+        let chosen = choose(&mut loaded, options, diagnostics);
+        let typed = types(&mut loaded, options, chosen, diagnostics);
+        Some((model(&loaded, &typed), loaded.source))
+    })
+}
+
+/// Stage `source`.
+pub(crate) fn load(
+    options: &Options,
+    base: &Path,
+    diagnostics: &mut Diagnostics,
+) -> Option<Loaded> {
     let (files, entry, release) = locate(options, base, diagnostics)?;
     let mut source = Source::new(files);
     let entry = source.load_entry(&entry, diagnostics)?;
+    source.load_all(&Place::root(entry), diagnostics);
+    let extensions = extensions(options, &mut source, diagnostics);
+    Some(Loaded {
+        source,
+        entry,
+        release,
+        extensions,
+    })
+}
+
+/// Stage `contract`.
+pub(crate) fn choose(
+    loaded: &mut Loaded,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Chosen {
     let Contract {
         title,
         operations,
         webhooks,
-    } = contract::read(&mut source, entry, diagnostics);
+    } = contract::read(&mut loaded.source, loaded.entry, diagnostics);
     let operations = select(options, operations, diagnostics);
-    let managed: Vec<String> = options::MANAGED
+    check_expose(options, &operations, diagnostics);
+    // Who asks for some operations does not ask for what comes unasked.
+    let webhooks = if options.operations.is_empty() {
+        webhooks
+    } else {
+        Vec::new()
+    };
+    Chosen {
+        title,
+        operations,
+        webhooks,
+    }
+}
+
+/// Stage `schema`.
+pub(crate) fn types(
+    loaded: &mut Loaded,
+    options: &Options,
+    chosen: Chosen,
+    diagnostics: &mut Diagnostics,
+) -> Typed {
+    let mut reader = Reader::new(&mut loaded.source, diagnostics);
+    let bases = bases(
+        &mut reader,
+        chosen.operations.iter().chain(&chosen.webhooks),
+    );
+    let compositions = compose(&mut reader, &bases, &loaded.extensions);
+    reader.set_compositions(compositions);
+
+    let mut successes = chosen.operations.iter().filter_map(Operation::success);
+    let failure = match successes.find_map(|place| error_branch(&mut reader, place)) {
+        Some(place) => reader.type_of(std::slice::from_ref(&place), &View::Response),
+        None => Type::Any,
+    };
+    let operations = chosen.operations.into_iter().map(|operation| {
+        let view = View::Request(operation.verb().into());
+        let body = operation.body.as_ref();
+        let request = body.map(|place| reader.type_of(std::slice::from_ref(place), &view));
+        let success = operation.success().map_or(Type::Any, |place| {
+            let mut branches = reader.branches(place);
+            branches.retain(|branch| !reader.is_error(branch));
+            let one = match branches.as_slice() {
+                [one] => one,
+                _ => place,
+            };
+            reader.type_of(std::slice::from_ref(one), &View::Response)
+        });
+        let service = operation.success().or(operation.body.as_ref());
+        let service = service
+            .map(|place| service_of(&mut reader, place))
+            .unwrap_or_default();
+        model::Bodies {
+            operation,
+            request,
+            success,
+            failure: failure.clone(),
+            service,
+        }
+    });
+    let operations = operations.collect();
+    let webhooks = chosen.webhooks.into_iter().filter_map(|operation| {
+        let place = operation.body.as_ref()?;
+        let success = reader.type_of(std::slice::from_ref(place), &View::Response);
+        let service = service_of(&mut reader, place);
+        Some(model::Bodies {
+            operation,
+            request: None,
+            success,
+            failure: Type::Any,
+            service,
+        })
+    });
+    let webhooks = webhooks.collect();
+    let graph = reader.finish();
+
+    let files = bases
+        .iter()
+        .map(|base| base.file)
+        .chain(loaded.extensions.iter().copied());
+    let names = files.filter_map(|file| source::name_of(loaded.source.value(&Place::root(file))?));
+    let mut capabilities: Vec<String> = names.collect();
+    capabilities.sort();
+    capabilities.dedup();
+    let contract = model::Contract {
+        release: loaded.release.clone(),
+        title: chosen.title,
+        capabilities,
+        managed: managed(options),
+        expose: options.expose.clone(),
+    };
+    Typed {
+        graph,
+        contract,
+        operations,
+        webhooks,
+    }
+}
+
+/// Stage `model`.
+pub(crate) fn model(loaded: &Loaded, typed: &Typed) -> Model {
+    model::build(
+        &typed.contract,
+        &loaded.source,
+        &typed.graph,
+        &typed.operations,
+        &typed.webhooks,
+    )
+}
+
+/// The headers that no signature shows, unless they are exposed.
+fn managed(options: &Options) -> Vec<String> {
+    options::MANAGED
         .iter()
         .map(ToString::to_string)
         .chain(options.managed.iter().cloned())
-        .collect();
-    check_expose(options, &operations, &managed, diagnostics);
-
-    let extensions = extensions(options, &mut source, &operations, diagnostics);
-    let mut reader = Reader::new(&mut source, diagnostics);
-    let bases = bases(&mut reader, operations.iter().chain(&webhooks));
-    let compositions = compose(&mut reader, &bases, &extensions);
-    reader.set_compositions(compositions);
-
-    let error = operations
-        .iter()
-        .filter_map(Operation::success)
-        .find_map(|place| error_branch(&mut reader, place));
-    let failure = match &error {
-        Some(place) => reader.type_of(std::slice::from_ref(place), &View::Response),
-        None => Type::Any,
-    };
-    let bodies: Vec<model::Bodies<'_>> = operations
-        .iter()
-        .map(|operation| {
-            let view = View::Request(operation.verb().into());
-            let request = operation
-                .body
-                .as_ref()
-                .map(|place| reader.type_of(std::slice::from_ref(place), &view));
-            let success = operation.success().map_or(Type::Any, |place| {
-                let branches = reader.branches(place);
-                let good: Vec<Place> = branches
-                    .iter()
-                    .filter(|branch| !reader.is_error(branch))
-                    .cloned()
-                    .collect();
-                match good.as_slice() {
-                    [one] => reader.type_of(std::slice::from_ref(one), &View::Response),
-                    _ => reader.type_of(std::slice::from_ref(place), &View::Response),
-                }
-            });
-            let service = operation
-                .success()
-                .or(operation.body.as_ref())
-                .map(|place| service_of(&mut reader, place))
-                .unwrap_or_default();
-            model::Bodies {
-                operation,
-                request,
-                success,
-                failure: failure.clone(),
-                service,
-            }
-        })
-        .collect();
-    let events: Vec<model::Bodies<'_>> = webhooks
-        .iter()
-        .filter(|_| options.operations.is_empty())
-        .filter_map(|operation| {
-            let place = operation.body.as_ref()?;
-            let success = reader.type_of(std::slice::from_ref(place), &View::Response);
-            let service = service_of(&mut reader, place);
-            Some(model::Bodies {
-                operation,
-                request: None,
-                success,
-                failure: Type::Any,
-                service,
-            })
-        })
-        .collect();
-    let graph = reader.finish();
-    let mut capabilities: Vec<String> = bases
-        .iter()
-        .map(|base| base.file)
-        .chain(extensions.iter().copied())
-        .filter_map(|file| source::name_of(source.value(&Place::root(file))?))
-        .collect();
-    capabilities.sort();
-    capabilities.dedup();
-    let headers = model::Headers {
-        managed: &managed,
-        expose: &options.expose,
-    };
-    let model = model::build(
-        &model::Contract {
-            release: &release,
-            title: &title,
-            capabilities,
-        },
-        &source,
-        &graph,
-        &bodies,
-        &events,
-        &headers,
-    );
-    Some(Generated {
-        model,
-        paths: source.paths(),
-    })
+        .collect()
 }
 
 /// Where the files are, which one to start from, and which release it is.
@@ -257,12 +320,8 @@ fn select(
         .collect()
 }
 
-fn check_expose(
-    options: &Options,
-    operations: &[Operation],
-    managed: &[String],
-    diagnostics: &mut Diagnostics,
-) {
+fn check_expose(options: &Options, operations: &[Operation], diagnostics: &mut Diagnostics) {
+    let managed = managed(options);
     for (index, name) in options.expose.iter().enumerate() {
         let declared = operations
             .iter()
@@ -285,20 +344,12 @@ fn check_expose(
     }
 }
 
-/// The files of the extensions that the options name.
+/// The files of the extensions that the options name, and what they refer to.
 fn extensions(
     options: &Options,
     source: &mut Source,
-    operations: &[Operation],
     diagnostics: &mut Diagnostics,
 ) -> Vec<FileId> {
-    // Extensions lie beside the schemas that the operations refer to.
-    for place in operations
-        .iter()
-        .flat_map(|operation| operation.body.iter().chain(operation.success()))
-    {
-        source.load_all(place, diagnostics);
-    }
     let mut found: Vec<FileId> = Vec::new();
     for (index, word) in options.extensions.iter().enumerate() {
         let argument = Argument::Extension(index);
@@ -325,6 +376,9 @@ fn extensions(
                 .filter(|file| !found.contains(file))
                 .collect::<Vec<_>>(),
         );
+    }
+    for file in &found {
+        source.load_all(&Place::root(*file), diagnostics);
     }
     found
 }

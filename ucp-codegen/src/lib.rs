@@ -22,6 +22,9 @@ mod position;
 mod render;
 mod schema;
 mod source;
+#[doc(hidden)]
+#[expect(missing_docs, reason = "for the benchmarks only")]
+pub mod stages;
 
 pub use builder::{Builder, Error, Output, expand};
 pub use diagnostics::{Argument, Code, Diagnostic, Diagnostics};

@@ -12,19 +12,13 @@ use heck::ToUpperCamelCase;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The types of an operation, as read from its schemas.
-pub(crate) struct Bodies<'c> {
-    pub(crate) operation: &'c Operation,
+pub(crate) struct Bodies {
+    pub(crate) operation: Operation,
     pub(crate) request: Option<Type>,
     /// For a webhook: what the merchant sends.
     pub(crate) success: Type,
     pub(crate) failure: Type,
     pub(crate) service: String,
-}
-
-/// Which header parameters are inputs.
-pub(crate) struct Headers<'o> {
-    pub(crate) managed: &'o [String],
-    pub(crate) expose: &'o [String],
 }
 
 /// The size of a JSON map, which depends on a feature of `serde_json`.
@@ -46,19 +40,23 @@ const SECRETS: [&str; 7] = [
 ];
 
 /// What the whole module says of itself.
-pub(crate) struct Contract<'c> {
-    pub(crate) release: &'c str,
-    pub(crate) title: &'c str,
+#[derive(Debug)]
+pub(crate) struct Contract {
+    pub(crate) release: String,
+    pub(crate) title: String,
     pub(crate) capabilities: Vec<String>,
+    /// Header parameters that the runtime fills.
+    pub(crate) managed: Vec<String>,
+    /// Those of them that are inputs nevertheless.
+    pub(crate) expose: Vec<String>,
 }
 
 pub(crate) fn build(
-    contract: &Contract<'_>,
+    contract: &Contract,
     source: &Source,
     graph: &Graph,
-    operations: &[Bodies<'_>],
-    webhooks: &[Bodies<'_>],
-    headers: &Headers<'_>,
+    operations: &[Bodies],
+    webhooks: &[Bodies],
 ) -> Model {
     let mut builder = Builder {
         source,
@@ -79,8 +77,8 @@ pub(crate) fn build(
     let credentials = builder.credentials();
 
     let mut model = Model {
-        release: contract.release.to_owned(),
-        docs: module_docs(contract.title, contract.release),
+        release: contract.release.clone(),
+        docs: module_docs(&contract.title, &contract.release),
         capabilities: contract.capabilities.clone(),
         ..Model::default()
     };
@@ -105,11 +103,11 @@ pub(crate) fn build(
     }
     model.methods = operations
         .iter()
-        .map(|bodies| builder.method(bodies, headers))
+        .map(|bodies| builder.method(bodies, contract))
         .collect();
     model.webhooks = webhooks
         .iter()
-        .map(|bodies| builder.method(bodies, headers))
+        .map(|bodies| builder.method(bodies, contract))
         .collect();
     model
 }
@@ -149,7 +147,7 @@ fn domain(path: &str) -> String {
 }
 
 /// What bodies that stand inline in an operation are called.
-fn body_words(operations: &[Bodies<'_>], webhooks: &[Bodies<'_>]) -> Vec<(Place, String)> {
+fn body_words(operations: &[Bodies], webhooks: &[Bodies]) -> Vec<(Place, String)> {
     let mut words = Vec::new();
     for Bodies { operation, .. } in operations {
         words.extend(
@@ -349,11 +347,7 @@ impl Builder<'_> {
 
     /// The module of each type: the domain that alone reaches it, [`COMMON`] where several do. The
     /// domains are the operations' first path steps and the extensions.
-    fn modules(
-        &self,
-        operations: &[Bodies<'_>],
-        webhooks: &[Bodies<'_>],
-    ) -> BTreeMap<NodeId, String> {
+    fn modules(&self, operations: &[Bodies], webhooks: &[Bodies]) -> BTreeMap<NodeId, String> {
         let mut roots: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
         let node = |ty: &Type| ty.nodes().map(|(id, _)| self.graph.shared(id));
         for bodies in operations {
@@ -711,8 +705,8 @@ impl Builder<'_> {
         }
     }
 
-    fn method(&self, bodies: &Bodies<'_>, headers: &Headers<'_>) -> Method {
-        let operation = bodies.operation;
+    fn method(&self, bodies: &Bodies, contract: &Contract) -> Method {
+        let operation = &bodies.operation;
         let is =
             |list: &[String], name: &str| list.iter().any(|other| other.eq_ignore_ascii_case(name));
         let mut scope = Scope::with([
@@ -742,8 +736,8 @@ impl Builder<'_> {
                     parameter.name.clone(),
                 )),
                 Location::Header
-                    if is(headers.managed, &parameter.name)
-                        && !is(headers.expose, &parameter.name) =>
+                    if is(&contract.managed, &parameter.name)
+                        && !is(&contract.expose, &parameter.name) =>
                 {
                     managed.push((parameter.name.clone(), parameter.required));
                 }

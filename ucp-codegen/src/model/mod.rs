@@ -9,7 +9,7 @@ mod names;
 
 use std::collections::BTreeMap;
 
-pub(crate) use build::{Bodies, Contract, Headers, build};
+pub(crate) use build::{Bodies, Contract, build};
 pub(crate) use docs::wrap;
 
 /// A client and its types.
