@@ -1,14 +1,16 @@
 //! What comes back, in all the ways in which it can be bad. Over real HTTP.
 #![cfg(feature = "reqwest")]
+#![allow(clippy::unwrap_used)]
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 use support::{Client, RELEASE, answering, builder, http};
 use ucp_runtime::error::{BodyProblem, RetryAfter};
 use ucp_runtime::handoff::FailedReason;
 use ucp_runtime::serde_json::{Value, json};
-use ucp_runtime::{Error, Handoff, Host, Merchant, Response};
+use ucp_runtime::{Call, Endpoint, Error, Handoff, Host, Merchant, Operation, Response};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 const CHECKOUT: &str =
@@ -117,6 +119,35 @@ async fn bodies_that_cannot_be_used_are_kept() {
         get(http("200 OK", JSON, &fits)).await.unwrap().bytes(),
         &fits
     );
+}
+
+/// A checkout whose other members do not fit is still a checkout.
+#[tokio::test]
+async fn a_misfit_still_says_what_happens_next() {
+    struct Strict;
+    impl Endpoint for Strict {
+        const OPERATION: &'static Operation = support::GetCheckout::OPERATION;
+        type Success = BTreeMap<String, i64>;
+        type Failure = BTreeMap<String, i64>;
+    }
+    let origin = answering(http("200 OK", JSON, CHECKOUT)).await;
+    let agent = builder().build().unwrap();
+    let merchant = Merchant::at(&agent, &origin, &origin, RELEASE).unwrap();
+    let error = Call::<Strict>::new(&merchant)
+        .path("id", "co_1")
+        .await
+        .unwrap_err();
+    match problem(&error) {
+        BodyProblem::Shape(error) => assert_eq!(error.path.to_string(), "$.id"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(error.response().unwrap().bytes(), CHECKOUT);
+    match error.handoff(&Host::default()) {
+        Ok(Handoff::Completed { order, .. }) => {
+            assert_eq!(order.unwrap().id.as_deref(), Some("o_1"))
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -256,7 +287,7 @@ async fn redirects_are_not_followed() {
     let agent = builder().transport(transport).build().unwrap();
     let merchant = Merchant::at(&agent, &origin, &origin, RELEASE).unwrap();
     let error = Client::new(&merchant)
-        .create_checkout(&json!({}))
+        .create_checkout(json!({}))
         .await
         .unwrap_err();
     assert_eq!(error.response().unwrap().status(), 302);

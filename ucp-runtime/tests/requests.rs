@@ -62,7 +62,7 @@ async fn discovers_and_fills_the_headers() {
 
     let client = Client::new(&merchant);
     let response = client
-        .create_checkout(&json!({"b": 1, "a": "é"}))
+        .create_checkout(json!({"b": 1, "a": "é"}))
         .await
         .unwrap();
     assert_eq!(response.status(), 200);
@@ -218,7 +218,7 @@ async fn digests_cover_bodies_only() {
     let shop = Shop::open().await;
     let agent = builder().content_digest().build().unwrap();
     let client = Client::new(&agent.connect(&shop.origin).await.unwrap());
-    client.create_checkout(&json!({"a": 1})).await.unwrap();
+    client.create_checkout(json!({"a": 1})).await.unwrap();
     assert_eq!(
         shop.last().header("content-digest"),
         Some("sha-256=:AVq9f1zFei3ZS3WQ8ErYCEJzkF7jPsXOvq5iJ2qX+GI=:")
@@ -240,7 +240,7 @@ async fn call_ids_make_the_same_keys_anywhere() {
                 .await
                 .unwrap();
             let client = Client::new(&merchant);
-            let call = client.create_checkout(&json!({})).call_id(call_id);
+            let call = client.create_checkout(json!({})).call_id(call_id);
             let other = client
                 .cancel_checkout("co_1")
                 .call_id(call_id)
@@ -277,7 +277,7 @@ async fn random_ids_are_fixed_for_a_call() {
         .build()
         .unwrap();
     let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
-    let call = Client::new(&merchant).create_checkout(&json!({}));
+    let call = Client::new(&merchant).create_checkout(json!({}));
     let keys = call.keys().unwrap();
     assert_eq!(
         keys.idempotency_key.clone().unwrap().as_str(),
@@ -297,7 +297,7 @@ async fn keys_can_be_set_and_must_make_sense() {
     let agent = Agent::builder(PROFILE).unwrap().build().unwrap();
     let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
     let client = Client::new(&merchant);
-    let create = || client.create_checkout(&json!({}));
+    let create = || client.create_checkout(json!({}));
     let prepared = create()
         .idempotency_key(uuid::Uuid::nil())
         .prepare()
@@ -325,7 +325,7 @@ async fn keys_can_be_set_and_must_make_sense() {
     let agent = builder().build().unwrap();
     let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
     let refused = Client::new(&merchant)
-        .create_checkout(&json!({}))
+        .create_checkout(json!({}))
         .call_id("")
         .await
         .unwrap_err();
@@ -402,13 +402,13 @@ async fn january_needs_a_request_signature() {
     };
     let agent = builder().build().unwrap();
     let error = Client::new(&old(&agent))
-        .old_create(&json!({}))
+        .old_create(json!({}))
         .await
         .unwrap_err();
     assert!(matches!(problem(error), RequestError::NoRequestSignature));
     let agent = builder().request_signature("opaque").build().unwrap();
     let prepared = Client::new(&old(&agent))
-        .old_create(&json!({}))
+        .old_create(json!({}))
         .prepare()
         .await
         .unwrap();
@@ -417,7 +417,7 @@ async fn january_needs_a_request_signature() {
     // A later release does not declare it.
     let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
     let prepared = Client::new(&merchant)
-        .create_checkout(&json!({}))
+        .create_checkout(json!({}))
         .prepare()
         .await
         .unwrap();
@@ -509,7 +509,7 @@ async fn hooks_see_what_will_be_sent_and_add_to_it() {
         .unwrap();
     let merchant = agent.connect(&shop.origin).await.unwrap();
     Client::new(&merchant)
-        .update_checkout("1", &json!({"a": 1}))
+        .update_checkout("1", json!({"a": 1}))
         .call_id("id")
         .await
         .unwrap();
@@ -543,7 +543,7 @@ async fn hooks_cannot_displace_what_the_runtime_manages() {
         async move {
             let agent = hooked.build().unwrap();
             let merchant = Merchant::at(&agent, &shop.origin, &shop.origin, RELEASE).unwrap();
-            Client::new(&merchant).create_checkout(&json!({})).await
+            Client::new(&merchant).create_checkout(json!({})).await
         }
     };
     for name in [
@@ -607,7 +607,7 @@ async fn an_argument_cannot_displace_a_credential() {
     let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
     for name in ["Authorization", "X-API-Key", "Host"] {
         let call = Client::new(&merchant)
-            .create_checkout(&json!({}))
+            .create_checkout(json!({}))
             .exposed_header(name, "other");
         assert!(
             matches!(

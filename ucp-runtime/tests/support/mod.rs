@@ -1,6 +1,7 @@
 //! What the tests of this crate share: a client as generated code writes one, and servers.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // each test binary uses its part
 
+use std::borrow::Borrow;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use ucp_runtime::{
@@ -95,8 +96,8 @@ impl Client {
         }
     }
 
-    pub fn create_checkout(&self, body: &serde_json::Value) -> Call<CreateCheckout> {
-        Call::new(&self.merchant).body(body)
+    pub fn create_checkout(&self, body: impl Borrow<serde_json::Value>) -> Call<CreateCheckout> {
+        Call::new(&self.merchant).body(body.borrow())
     }
 
     pub fn get_checkout(&self, id: impl Into<String>) -> Call<GetCheckout> {
@@ -106,9 +107,9 @@ impl Client {
     pub fn update_checkout(
         &self,
         id: impl Into<String>,
-        body: &serde_json::Value,
+        body: impl Borrow<serde_json::Value>,
     ) -> Call<UpdateCheckout> {
-        Call::new(&self.merchant).path("id", id).body(body)
+        Call::new(&self.merchant).path("id", id).body(body.borrow())
     }
 
     pub fn cancel_checkout(&self, id: impl Into<String>) -> Call<CancelCheckout> {
@@ -119,8 +120,8 @@ impl Client {
         Call::new(&self.merchant).query("page", 2).query("q", "a&b")
     }
 
-    pub fn old_create(&self, body: &serde_json::Value) -> Call<OldCreate> {
-        Call::new(&self.merchant).body(body)
+    pub fn old_create(&self, body: impl Borrow<serde_json::Value>) -> Call<OldCreate> {
+        Call::new(&self.merchant).body(body.borrow())
     }
 }
 
