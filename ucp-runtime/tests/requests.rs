@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use support::{Client, PROFILE, RELEASE, Shop, builder};
 use ucp_runtime::error::DiscoveryProblem;
 use ucp_runtime::http::{HeaderMap, HeaderName, HeaderValue};
+use ucp_runtime::jiff::Timestamp;
 use ucp_runtime::serde_json::json;
 use ucp_runtime::{
-    Additions, Agent, BoxError, Call, Credential, Endpoint, Error, Handoff, Host, Merchant,
+    Additions, Agent, BoxError, Call, Clock, Credential, Endpoint, Error, Handoff, Host, Merchant,
     Outgoing, Prepared, Randomness, RequestError, Response, uuid,
 };
 
@@ -290,6 +291,24 @@ async fn random_ids_are_fixed_for_a_call() {
     assert_eq!(call.keys().unwrap(), keys);
     let prepared = call.prepare().await.unwrap();
     assert_eq!(prepared.request_id(), keys.request_id);
+}
+
+#[tokio::test]
+async fn what_is_prepared_knows_when() {
+    struct Stopped;
+    impl Clock for Stopped {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+    }
+    let agent = builder().clock(Stopped).build().unwrap();
+    let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
+    let prepared = Client::new(&merchant)
+        .get_checkout("1")
+        .prepare()
+        .await
+        .unwrap();
+    assert_eq!(prepared.created(), Timestamp::UNIX_EPOCH);
 }
 
 #[tokio::test]
