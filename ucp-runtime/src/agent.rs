@@ -198,7 +198,7 @@ impl AgentBuilder {
         self
     }
 
-    /// What carries requests. Default: [`ReqwestTransport`](crate::ReqwestTransport).
+    /// What carries requests. Default: `ReqwestTransport` (feature `reqwest`).
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
