@@ -21,6 +21,7 @@ use std::time::Duration;
 /// ```
 /// use ucp_runtime::Agent;
 ///
+/// # #[cfg(feature = "reqwest")] {
 /// let agent = Agent::builder("https://agent.example/.well-known/ucp")?
 ///     .id_secret([7; 32]) // stored with the application's other secrets
 ///     .user_agent("example-agent/1.0")
@@ -29,6 +30,7 @@ use std::time::Duration;
 ///     agent.ucp_agent(),
 ///     r#"profile="https://agent.example/.well-known/ucp""#
 /// );
+/// # }
 /// # Ok::<(), ucp_runtime::Error>(())
 /// ```
 #[derive(Clone)]
@@ -196,7 +198,7 @@ impl AgentBuilder {
         self
     }
 
-    /// What carries requests. Default: [`ReqwestTransport`](crate::ReqwestTransport).
+    /// What carries requests. Default: `ReqwestTransport` (feature `reqwest`).
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self

@@ -33,13 +33,7 @@ pub(crate) async fn connect(agent: &Agent, origin: &str) -> Result<Merchant, Err
         headers,
         body: None,
     };
-    let (response, broken) = execute::exchange(
-        inner,
-        request,
-        inner.timeout,
-        LIMIT.min(inner.response_limit),
-    )
-    .await?;
+    let (response, broken) = execute::exchange(inner, request, inner.timeout, LIMIT).await?;
 
     let found = match (response.status(), broken) {
         (status, _) if status.is_redirection() => Err(match response.location() {

@@ -247,6 +247,19 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_id_arrives_as_itself(id in ".{1,20}") {
+            proptest::prop_assume!(id != "." && id != "..");
+            let url = join("https://m.example/v2", "/c/{id}/x", &[("id", id.clone())], &[]).unwrap();
+            let segments: Vec<&str> = url.path_segments().unwrap().collect();
+            proptest::prop_assert_eq!(segments.len(), 4);
+            let (arrived, _) = url::form_urlencoded::parse(segments[2].as_bytes()).next().unwrap();
+            proptest::prop_assert_eq!(arrived, id);
+            proptest::prop_assert_eq!((url.query(), url.fragment()), (None, None));
+        }
+    }
+
     #[test]
     fn queries_are_encoded() {
         let url = join(

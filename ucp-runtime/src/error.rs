@@ -204,6 +204,12 @@ pub enum RequestError {
         /// Why.
         problem: &'static str,
     },
+    /// An exposed header whose name is none.
+    #[error("`{name}` is not the name of a header")]
+    HeaderName {
+        /// The name.
+        name: &'static str,
+    },
     /// `Request-Signature`, which the releases of January 2026 require without defining its content.
     #[error(
         "the contract requires the header `Request-Signature`: give the value agreed with the merchant to `request_signature(…)` on the agent"

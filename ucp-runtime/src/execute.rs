@@ -179,10 +179,7 @@ fn expose(
 ) -> Result<(), RequestError> {
     let refuse = |name, problem| RequestError::Header { name, problem };
     let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
-        return Err(RequestError::Path {
-            name: name.to_owned(),
-            problem: "it is not the name of a header",
-        });
+        return Err(RequestError::HeaderName { name });
     };
     if headers::is_framing(&name) {
         return Err(refuse(name, "it belongs to the transport"));

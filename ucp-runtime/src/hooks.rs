@@ -38,7 +38,7 @@ impl std::fmt::Debug for Outgoing {
             .field("operation", &self.operation.id)
             .field("method", &self.method)
             .field("url", &crate::error::shown(self.url.as_str()))
-            .field("headers", &self.headers)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .field("body", &crate::error::Length(self.body.len()))
             .finish_non_exhaustive()
     }

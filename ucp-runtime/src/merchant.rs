@@ -26,6 +26,7 @@ impl Merchant {
     /// ```
     /// use ucp_runtime::{Agent, Merchant};
     ///
+    /// # #[cfg(feature = "reqwest")] {
     /// let agent = Agent::builder("https://agent.example/.well-known/ucp")?.build()?;
     /// let merchant = Merchant::at(
     ///     &agent,
@@ -34,6 +35,7 @@ impl Merchant {
     ///     "2026-04-08",
     /// )?;
     /// assert_eq!(merchant.endpoint(), "https://api.shop.example/ucp/v1");
+    /// # }
     /// # Ok::<(), ucp_runtime::Error>(())
     /// ```
     ///

@@ -63,6 +63,7 @@ impl ReqwestTransport {
         }
         let client = builder
             .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
             .tls_backend_preconfigured(tls)
             .build()
             .map_err(|error| ConfigError::Transport {

@@ -275,7 +275,7 @@ pub enum Outcome<T, F> {
 #[non_exhaustive]
 pub struct Response<T, F> {
     raw: RawResponse,
-    value: Value,
+    view: Result<View, NotUcp>,
     outcome: Outcome<T, F>,
     notes: Vec<Note>,
     anomalies: Vec<Anomaly>,
@@ -299,12 +299,6 @@ impl<T, F> Response<T, F> {
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         &self.raw.bytes
-    }
-
-    /// The body as JSON.
-    #[must_use]
-    pub fn value(&self) -> &Value {
-        &self.value
     }
 
     /// The answer as it arrived.
@@ -374,13 +368,12 @@ impl<T, F> Response<T, F> {
     /// [`Error::NoHandoff`] when the body is neither a checkout nor an error, for example the
     /// answer of a catalog search.
     pub fn handoff(&self, host: &Host) -> Result<Handoff, Error> {
-        View::from_value(&self.value)
-            .map(|view| view.decide(host))
-            .map_err(|NotUcp| {
-                Error::NoHandoff(Box::new(NoHandoff {
-                    response: self.raw.clone(),
-                }))
-            })
+        match &self.view {
+            Ok(view) => Ok(view.decide(host)),
+            Err(NotUcp) => Err(Error::NoHandoff(Box::new(NoHandoff {
+                response: self.raw.clone(),
+            }))),
+        }
     }
 }
 
@@ -452,15 +445,16 @@ impl Answer {
             .value
             .get("ucp")
             .is_some_and(|ucp| wire::tag(ucp, "status") == Some("error"));
+        let view = View::from_value(&self.value);
         let read = if failed {
-            wire::read_body(self.value.clone()).map(|(body, notes)| (Outcome::Failure(body), notes))
+            wire::read_body(self.value).map(|(body, notes)| (Outcome::Failure(body), notes))
         } else {
-            wire::read_body(self.value.clone()).map(|(body, notes)| (Outcome::Success(body), notes))
+            wire::read_body(self.value).map(|(body, notes)| (Outcome::Success(body), notes))
         };
         match read {
             Ok((outcome, notes)) => Ok(Response {
                 raw: self.raw,
-                value: self.value,
+                view,
                 outcome,
                 notes,
                 anomalies: self.anomalies,

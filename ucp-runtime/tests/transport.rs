@@ -1,0 +1,210 @@
+//! A transport of one's own, which also stands in for merchants that were recorded.
+//!
+//! These tests need no feature.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use std::path::Path;
+use support::{PROFILE, RELEASE};
+use ucp_runtime::http::{Method, Request, StatusCode};
+use ucp_runtime::serde_json::{self, Value};
+use ucp_runtime::{
+    Agent, BoxFuture, Call, Endpoint, Error, Handoff, Host, Merchant, Operation, ResponseBody,
+    Transport, TransportError, http,
+};
+
+/// Answers every request with the same.
+struct Canned {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Transport for Canned {
+    fn send(
+        &self,
+        request: Request<Bytes>,
+    ) -> BoxFuture<'_, Result<http::Response<ResponseBody>, TransportError>> {
+        assert_eq!(
+            request.headers()["ucp-agent"],
+            format!("profile=\"{PROFILE}\"")
+        );
+        let mut response = http::Response::builder().status(self.status);
+        for (name, value) in &self.headers {
+            response = response.header(name, value);
+        }
+        let body = Full::new(Bytes::from(self.body.clone()));
+        let body = body.map_err(|never| match never {}).boxed_unsync();
+        let response = response.body(body).map_err(TransportError::not_sent);
+        Box::pin(std::future::ready(response))
+    }
+}
+
+fn agent(transport: impl Transport + 'static) -> Agent {
+    let builder = Agent::builder(PROFILE).unwrap().development();
+    builder.transport(transport).build().unwrap()
+}
+
+#[tokio::test]
+async fn a_transport_of_ones_own() {
+    let agent = agent(Canned {
+        status: 200,
+        headers: vec![("Content-Type".into(), "application/json".into())],
+        body: r#"{"ucp":{"version":"2026-04-08","services":{"dev.ucp.shopping":[{"transport":"rest","endpoint":"https://api.m.example"}]}}}"#.into(),
+    });
+    let merchant = agent.connect("https://m.example").await.unwrap();
+    assert_eq!(merchant.endpoint(), "https://api.m.example");
+    let response = support::Client::new(&merchant)
+        .get_checkout("1")
+        .await
+        .unwrap();
+    assert!(response.success().is_ok());
+}
+
+/// A body that ends early without an error is not taken for whole.
+#[tokio::test]
+async fn a_short_body_is_noticed_above_the_transport() {
+    let agent = agent(Canned {
+        status: 200,
+        headers: vec![
+            ("Content-Type".into(), "application/json".into()),
+            ("Content-Length".into(), "3".into()),
+        ],
+        body: "{}".into(),
+    });
+    let merchant = Merchant::at(&agent, "https://m.example", "https://m.example", RELEASE).unwrap();
+    let error = support::Client::new(&merchant)
+        .get_checkout("1")
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("its body broke off after 2 bytes"),
+        "{error}"
+    );
+}
+
+#[cfg(not(feature = "reqwest"))]
+#[test]
+fn without_the_default_one_there_must_be_another() {
+    let error = Agent::builder(PROFILE).unwrap().build().unwrap_err();
+    assert!(
+        error.to_string().starts_with("there is no transport"),
+        "{error}"
+    );
+}
+
+macro_rules! recorded {
+    ($name:ident, $release:literal) => {
+        struct $name;
+        impl Endpoint for $name {
+            const OPERATION: &'static Operation = &Operation::new(
+                $release,
+                "dev.ucp.shopping",
+                "recorded",
+                Method::POST,
+                "/x",
+                &[],
+            );
+            type Success = Value;
+            type Failure = Value;
+        }
+    };
+}
+recorded!(January, "2026-01-11");
+recorded!(April, "2026-04-08");
+
+/// Recorded answers live outside the repository: `UCP_SHARED` says where.
+#[tokio::test]
+#[allow(clippy::disallowed_methods)]
+async fn recorded_answers_leave_a_caller_something_to_act_on() {
+    let Some(shared) = std::env::var_os("UCP_SHARED") else {
+        eprintln!("skipped: UCP_SHARED is not set");
+        return;
+    };
+    let (mut good, mut bad) = (0, 0);
+    for name in [
+        "merchant-a.2026-01-11",
+        "merchant-b.2026-01-11",
+        "merchant-c.2026-04-08",
+        "merchant-d.2026-04-08",
+    ] {
+        let path = Path::new(&shared).join(format!("captures/{name}.json"));
+        let capture: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        for exchange in capture["exchanges"].as_array().unwrap() {
+            let step = format!("{name} {}", exchange["step"]);
+            let response = &exchange["response"];
+            let body = response["body"].as_str().unwrap_or_default();
+            // One merchant was recorded without statuses.
+            let status = response["status"].as_u64().unwrap_or(200) as u16;
+            let headers = response["headers"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|header| {
+                    (
+                        header[0].as_str().unwrap().to_owned(),
+                        header[1].as_str().unwrap().to_owned(),
+                    )
+                });
+            let transport = Canned {
+                status,
+                headers: headers.collect(),
+                body: body.to_owned(),
+            };
+            let agent = agent(transport);
+            let version = name.split_once('.').unwrap().1;
+            let merchant =
+                Merchant::at(&agent, "https://m.example", "https://m.example", version).unwrap();
+            let answer = if version == "2026-01-11" {
+                Call::<January>::new(&merchant).await
+            } else {
+                Call::<April>::new(&merchant).await
+            };
+            match answer {
+                Ok(response) => {
+                    good += 1;
+                    assert!((200..300).contains(&status), "{step}");
+                    assert_eq!(response.bytes(), body, "{step}");
+                    let handoff = response.handoff(&Host::default().development());
+                    match response.success().unwrap_or(&Value::Null)["status"].as_str() {
+                        Some("completed") => assert!(
+                            matches!(handoff, Ok(Handoff::Completed { order: Some(_), .. })),
+                            "{step}"
+                        ),
+                        Some("canceled") => {
+                            assert!(matches!(handoff, Ok(Handoff::Canceled { .. })), "{step}")
+                        }
+                        Some("incomplete" | "ready_for_complete") => {
+                            assert!(
+                                matches!(handoff, Ok(Handoff::Conversational { .. })),
+                                "{step}"
+                            );
+                        }
+                        Some("requires_escalation") => {
+                            assert!(matches!(handoff, Ok(Handoff::ContinueUrl { .. })), "{step}")
+                        }
+                        _ => {}
+                    }
+                }
+                Err(Error::Status(error)) => {
+                    bad += 1;
+                    assert_eq!(
+                        error.status,
+                        StatusCode::from_u16(status).unwrap(),
+                        "{step}"
+                    );
+                    assert_eq!(error.response.bytes(), body, "{step}");
+                    let said = error.code.is_some() || error.text.is_some();
+                    assert!(said || error.status.is_redirection(), "{step}");
+                }
+                Err(other) => panic!("{step}: {other}"),
+            }
+        }
+    }
+    assert!(good >= 60 && bad >= 40, "{good} {bad}");
+}
