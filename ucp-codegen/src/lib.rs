@@ -23,7 +23,6 @@ mod render;
 mod schema;
 mod source;
 #[doc(hidden)]
-#[expect(missing_docs, reason = "for the benchmarks only")]
 pub mod stages;
 
 pub use builder::{Builder, Error, Output, expand};

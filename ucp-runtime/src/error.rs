@@ -3,7 +3,7 @@
 //! No error prints a body, a secret or a query: it prints lengths, and keeps the answer for
 //! [`Error::response`].
 
-use crate::handoff::{Handoff, Host, NotUcp, View};
+use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::response::RawResponse;
 use crate::transport::{BoxError, TransportError};
 use crate::wire::DecodeError;
@@ -39,6 +39,9 @@ pub enum Error {
     /// A 2xx answer whose body cannot be used.
     #[error(transparent)]
     Body(Box<BodyError>),
+    /// A 2xx answer that says by `ucp.status: error` that the operation was not done.
+    #[error(transparent)]
+    Declined(Box<Declined>),
     /// A merchant whose profile cannot be used.
     #[error(transparent)]
     Discovery(Box<DiscoveryError>),
@@ -55,6 +58,7 @@ impl Error {
             Self::Config(_) | Self::NotSent(_) | Self::Transport(_) => None,
             Self::Status(error) => Some(&error.response),
             Self::Body(error) => Some(&error.response),
+            Self::Declined(error) => Some(&error.response),
             Self::Discovery(error) => error.response.as_ref(),
             Self::NoHandoff(error) => Some(&error.response),
         }
@@ -71,6 +75,7 @@ impl Error {
         let view = match &self {
             Self::Status(error) => View::from_failure(error.status, error.response.whole()),
             Self::Body(error) => View::from_bytes(error.response.whole()),
+            Self::Declined(error) => View::from_bytes(error.response.whole()),
             _ => Err(NotUcp),
         };
         view.map(|view| view.decide(host)).map_err(|NotUcp| self)
@@ -540,6 +545,28 @@ impl fmt::Display for NoHandoff {
 }
 
 impl std::error::Error for NoHandoff {}
+
+/// What a merchant declined to do, in its words: the error envelope of a 2xx answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Declined {
+    /// Its messages, in order.
+    pub messages: Vec<Message>,
+    /// The answer.
+    pub response: RawResponse,
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was declined", self.response.request_line())?;
+        for (index, message) in self.messages.iter().enumerate() {
+            write!(f, "{} {message}", if index == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Declined {}
 
 /// A length, printed where a text must not be.
 pub(crate) struct Length(pub(crate) usize);

@@ -1,7 +1,9 @@
 //! What comes back: the answer as it arrived, and as the operation's types read it.
 
 use crate::anomaly::Anomaly;
-use crate::error::{BodyError, BodyProblem, Error, NoHandoff, RetryAfter, StatusError, shown};
+use crate::error::{
+    BodyError, BodyProblem, Declined, Error, NoHandoff, RetryAfter, StatusError, shown,
+};
 use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
 use crate::wire::{self, Note, Read};
@@ -329,11 +331,12 @@ impl<T, F> Response<T, F> {
     ///
     /// # Errors
     ///
-    /// The error envelope that came instead.
-    pub fn success(&self) -> Result<&T, &F> {
+    /// [`Error::Declined`] when an error envelope came instead; [`outcome`](Self::outcome) has it
+    /// typed.
+    pub fn success(&self) -> Result<&T, Error> {
         match &self.outcome {
             Outcome::Success(success) => Ok(success),
-            Outcome::Failure(failure) => Err(failure),
+            Outcome::Failure(_) => Err(self.declined()),
         }
     }
 
@@ -341,12 +344,20 @@ impl<T, F> Response<T, F> {
     ///
     /// # Errors
     ///
-    /// The error envelope that came instead.
-    pub fn into_success(self) -> Result<T, F> {
+    /// [`Error::Declined`] when an error envelope came instead.
+    pub fn into_success(self) -> Result<T, Error> {
         match self.outcome {
             Outcome::Success(success) => Ok(success),
-            Outcome::Failure(failure) => Err(failure),
+            Outcome::Failure(_) => Err(self.declined()),
         }
+    }
+
+    fn declined(&self) -> Error {
+        let messages = self.view.as_ref().map(|view| view.messages().to_vec());
+        Error::Declined(Box::new(Declined {
+            messages: messages.unwrap_or_default(),
+            response: self.raw.clone(),
+        }))
     }
 
     /// What was read although the contract does not allow it.

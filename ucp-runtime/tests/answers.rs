@@ -158,7 +158,11 @@ async fn any_2xx_is_read_by_its_body() {
         assert_eq!(response.success().unwrap()["id"], "co_1");
         assert_eq!(response.bytes(), CHECKOUT);
         let response = get(http(status, JSON, envelope)).await.unwrap();
-        assert_eq!(response.success().unwrap_err()["x"], 1);
+        let Outcome::Failure(failure) = response.outcome() else {
+            panic!("{response:?}")
+        };
+        assert_eq!(failure["x"], 1);
+        assert!(matches!(response.success(), Err(Error::Declined(_))));
         assert!(matches!(
             response.handoff(&Host::default()).unwrap(),
             Handoff::Failed {

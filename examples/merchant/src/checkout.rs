@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, recoverable};
+use crate::answer::{Answer, Severity, recoverable};
 use crate::basket::{Basket, severities};
 use crate::catalog::Catalog;
 use crate::fulfillment::{self, Method};
@@ -313,15 +313,25 @@ impl Shop {
         self.show_checkout(call)
     }
 
-    /// The buyer agrees on the merchant's page: what needed the buyer is settled, and when nothing
-    /// else is missing the buyer pays there. `None` for a session that is not open.
+    /// The buyer agrees on the merchant's page: what needed the buyer is settled. Who only gave an
+    /// answer leaves the rest to the agent; who came to review, or came unasked, pays there when
+    /// nothing else is missing. `None` for a session that is not open.
     pub(crate) fn approve(&mut self, id: &str) -> Option<()> {
         let open = |checkout: &&mut Checkout| checkout.stage == Stage::Open;
         let checkout = self.checkouts.get_mut(id).filter(open)?;
-        checkout.basket.script.retain(|stimulus| {
-            !matches!(stimulus, Stimulus::Error { severity, .. } if severity.needs_buyer())
+        let mut asked = Vec::new();
+        checkout.basket.script.retain(|stimulus| match stimulus {
+            Stimulus::Error { severity, .. } if severity.needs_buyer() => {
+                asked.push(*severity);
+                false
+            }
+            _ => true,
         });
-        if checkout.status(&checkout.price(&self.catalog).messages) == "ready_for_complete" {
+        let answered =
+            !asked.is_empty() && asked.iter().all(|it| *it == Severity::RequiresBuyerInput);
+        let ready =
+            checkout.status(&checkout.price(&self.catalog).messages) == "ready_for_complete";
+        if ready && !answered {
             self.place_order(id);
         }
         Some(())

@@ -228,6 +228,10 @@ impl Merchant {
     pub fn builder() -> Builder {
         Builder {
             port: 0,
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the default of what can be passed in"
+            )]
             clock: Box::new(Timestamp::now),
             ids: Box::new(Uuid::new_v4),
             backoff: Duration::from_millis(200),
@@ -288,7 +292,8 @@ impl Merchant {
         catalog.set_stock(variant, left.into());
     }
 
-    /// Does what the buyer does at `continue_url`: agrees, and pays when nothing else is missing.
+    /// Does what the buyer does at `continue_url`: answers what `requires_buyer_input` asks, or
+    /// reviews and pays when nothing else is missing.
     /// False when there is no such open checkout.
     pub fn approve(&self, checkout: &str) -> bool {
         let mut shop = lock(&self.inner.shop);

@@ -9,11 +9,11 @@ use tokio::sync::mpsc;
 use ucp_runtime::serde_json::{Map, Value, json};
 
 /// An agent's server, on a free port of this machine.
-pub struct AgentServer {
+pub(crate) struct AgentServer {
     /// Where the profile is.
-    pub profile_url: String,
+    pub(crate) profile_url: String,
     /// The bodies of the order webhooks, as they arrive.
-    pub orders: mpsc::UnboundedReceiver<Bytes>,
+    pub(crate) orders: mpsc::UnboundedReceiver<Bytes>,
 }
 
 impl AgentServer {
@@ -22,7 +22,10 @@ impl AgentServer {
     /// # Errors
     ///
     /// When no port is free.
-    pub async fn start(release: &'static str, capabilities: &[&str]) -> std::io::Result<Self> {
+    pub(crate) async fn start(
+        release: &'static str,
+        capabilities: &[&str],
+    ) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let origin = format!("http://{}", listener.local_addr()?);
         let profile = profile(&origin, release, capabilities);
@@ -51,14 +54,19 @@ impl AgentServer {
 fn profile(origin: &str, release: &str, capabilities: &[&str]) -> Value {
     let mut registry = Map::new();
     for name in capabilities {
-        let mut entry = json!({
+        let document = name.rsplit('.').next().unwrap_or(name);
+        let config = match *name {
+            "dev.ucp.shopping.order" => {
+                json!({ "webhook_url": format!("{origin}/webhooks/orders") })
+            }
+            _ => json!({}),
+        };
+        let entry = json!({
             "version": release,
             "spec": format!("https://ucp.dev/{release}/specification/overview"),
-            "schema": format!("https://ucp.dev/{release}/schemas/shopping/{}.json", name.rsplit('.').next().unwrap_or(name)),
+            "schema": format!("https://ucp.dev/{release}/schemas/shopping/{document}.json"),
+            "config": config,
         });
-        if *name == "dev.ucp.shopping.order" {
-            entry["config"] = json!({ "webhook_url": format!("{origin}/webhooks/orders") });
-        }
         registry.insert((*name).to_owned(), json!([entry]));
     }
     json!({ "ucp": { "version": release, "services": {}, "capabilities": registry, "payment_handlers": {} } })

@@ -75,8 +75,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     ));
 
     step("Turn it into a checkout");
-    // The shop will want a buyer's eye on this one.
-    sandbox.script(Target::Next(Operation::CreateCheckout), [review()]);
+    // The shop will ask the buyer something that an agent cannot answer.
+    sandbox.script(Target::Next(Operation::CreateCheckout), [age_check()]);
     let create = CreateCheckout::new([]).cart_id(&cart.id);
     let response = shop
         .create_checkout(create)
@@ -89,11 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     step("Mend what an agent can mend");
     let host = Host::default().renders_disclosures().development();
     for blocker in &response.handoff(&host)?.context().fix_first {
-        say(format!(
-            "{}: {}",
-            blocker.code.as_deref().unwrap_or("?"),
-            blocker.text
-        ));
+        say(blocker.to_string());
     }
     let address = ShippingDestinationInput::new()
         .id("home")
@@ -121,11 +117,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .call_id(("conversation-1", "turn-3"))
         .await?;
     for blocker in response.handoff(&host)?.blockers() {
-        say(format!(
-            "{}: {}",
-            blocker.code.as_deref().unwrap_or("?"),
-            blocker.text
-        ));
+        say(blocker.to_string());
     }
     // Now that the destination is known, the shop offers ways to ship: the first will do.
     let offered = response
@@ -166,7 +158,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         other => return Err(format!("expected an escalation, not {other:?}").into()),
     }
-    sandbox.approve(&id); // the buyer, at that page
+    sandbox.approve(&id); // the buyer, at that page, answers
 
     step("Place the order");
     let response = shop.get_checkout(&id).await?;
@@ -217,12 +209,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What makes the sandbox escalate.
-fn review() -> Stimulus {
+/// What makes the sandbox escalate: a question that only the buyer can answer.
+fn age_check() -> Stimulus {
     Stimulus::Error {
-        severity: Severity::RequiresBuyerReview,
-        code: "high_value".to_owned(),
-        content: "Please have a look at your order.".to_owned(),
+        severity: Severity::RequiresBuyerInput,
+        code: "age_check".to_owned(),
+        content: "Please confirm your age.".to_owned(),
         path: None,
     }
 }

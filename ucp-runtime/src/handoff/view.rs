@@ -126,6 +126,11 @@ impl View {
             .and_then(|body| Self::from_value(&body))
     }
 
+    /// The messages, in order.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
     fn of(body: &Map) -> Result<Self, NotUcp> {
         let ucp = body.get("ucp");
         let view = Self {
@@ -350,6 +355,20 @@ impl Message {
                 self.presentation,
                 Some(Presentation::Disclosure | Presentation::Unknown)
             )
+    }
+}
+
+/// `code (path): text`, with what there is.
+impl std::fmt::Display for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.code.as_deref().unwrap_or("message"))?;
+        if let Some(path) = &self.path {
+            write!(f, " ({path})")?;
+        }
+        match &self.text {
+            Some(text) => write!(f, ": {text}"),
+            None => Ok(()),
+        }
     }
 }
 

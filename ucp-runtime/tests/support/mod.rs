@@ -117,7 +117,9 @@ impl Client {
     }
 
     pub fn search_catalog(&self) -> Call<SearchCatalog> {
-        Call::new(&self.merchant).query("page", 2).query("q", "a&b")
+        Call::new(&self.merchant)
+            .query("page", "2")
+            .query("q", "a&b")
     }
 
     pub fn old_create(&self, body: impl Borrow<serde_json::Value>) -> Call<OldCreate> {

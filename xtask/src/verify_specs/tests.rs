@@ -481,6 +481,10 @@ fn a_tree_on_disk_is_read() {
 
 #[test]
 fn the_published_contract_is_ours() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how a test run is told where shared data lies"
+    )]
     let Some(shared) = std::env::var_os("UCP_SHARED") else {
         println!("skipped: UCP_SHARED does not name the folder that has contract/{VERSION}");
         return;
