@@ -10,7 +10,7 @@ use support::{Client, RELEASE, answering, builder, http};
 use ucp_runtime::error::{BodyProblem, RetryAfter};
 use ucp_runtime::handoff::FailedReason;
 use ucp_runtime::serde_json::{Value, json};
-use ucp_runtime::{Call, Endpoint, Error, Handoff, Host, Merchant, Operation, Response};
+use ucp_runtime::{Call, Endpoint, Error, Handoff, Host, Merchant, Operation, Outcome, Response};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 const CHECKOUT: &str =
