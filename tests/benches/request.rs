@@ -12,7 +12,7 @@ use ucp_tests::golden::shopping_2026_04_08::{
 
 /// A checkout whose JSON is about 2 KiB.
 fn checkout() -> CreateCheckout {
-    CreateCheckout::new((0..33).map(|index| {
+    CreateCheckout::new((0..35).map(|index| {
         CreateLineItem::new(
             ItemInput::new(format!("sku_with_a_longer_name_{index:04}")),
             2,

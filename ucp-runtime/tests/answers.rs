@@ -10,6 +10,7 @@ use support::{Client, RELEASE, answering, builder, http};
 use ucp_runtime::error::{BodyProblem, RetryAfter};
 use ucp_runtime::handoff::FailedReason;
 use ucp_runtime::serde_json::{Value, json};
+use ucp_runtime::wire::Map;
 use ucp_runtime::{Call, Endpoint, Error, Handoff, Host, Merchant, Operation, Outcome, Response};
 
 const JSON: &str = "Content-Type: application/json\r\n";
@@ -127,8 +128,8 @@ async fn a_misfit_still_says_what_happens_next() {
     struct Strict;
     impl Endpoint for Strict {
         const OPERATION: &'static Operation = support::GetCheckout::OPERATION;
-        type Success = BTreeMap<String, i64>;
-        type Failure = BTreeMap<String, i64>;
+        type Success = BTreeMap<String, Map>;
+        type Failure = BTreeMap<String, Map>;
     }
     let origin = answering(http("200 OK", JSON, CHECKOUT)).await;
     let agent = builder().build().unwrap();
