@@ -7,6 +7,7 @@ mod build;
 mod docs;
 mod names;
 
+use crate::schema::Check;
 use std::collections::BTreeMap;
 
 pub(crate) use build::{Bodies, Contract, build};
@@ -44,6 +45,16 @@ impl Item {
             Self::Union(item) => &item.name,
         }
     }
+}
+
+/// A rule that a type carries, and how it refers to the rules of another.
+pub(crate) type Rule = Check<Of>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Of {
+    Struct(String),
+    Union(String),
+    Vocabulary(String),
 }
 
 /// A Rust type.
@@ -98,6 +109,7 @@ pub(crate) struct Struct {
     pub(crate) deprecated: Option<String>,
     /// Whether equality is total: nothing in it is a float.
     pub(crate) total: bool,
+    pub(crate) rules: Vec<Rule>,
 }
 
 #[derive(Debug)]
@@ -116,6 +128,7 @@ pub(crate) struct Union {
     pub(crate) tag: Option<String>,
     pub(crate) arms: Vec<Arm>,
     pub(crate) total: bool,
+    pub(crate) rules: Vec<Rule>,
 }
 
 #[derive(Debug)]
