@@ -267,6 +267,7 @@ impl WithAcceptLanguage for ::ucp_runtime::Call<operations::GetProduct> {
 }
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
+    use ::ucp_runtime::wire::{Check, Object};
     use ::ucp_runtime::{Endpoint, Webhook, Header, Operation, http::Method};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
@@ -330,6 +331,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::CreateCheckout as Object>::RULES;
         type Success = super::Checkout;
         type Failure = super::ErrorResponse;
     }
@@ -452,6 +454,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::UpdateCheckout as Object>::RULES;
         type Success = super::Checkout;
         type Failure = super::ErrorResponse;
     }
@@ -517,6 +520,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::CompleteCheckout as Object>::RULES;
         type Success = super::Checkout;
         type Failure = super::ErrorResponse;
     }
@@ -647,6 +651,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::CreateCart as Object>::RULES;
         type Success = super::Cart;
         type Failure = super::ErrorResponse;
     }
@@ -769,6 +774,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::UpdateCart as Object>::RULES;
         type Success = super::Cart;
         type Failure = super::ErrorResponse;
     }
@@ -895,6 +901,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::SearchRequest as Object>::RULES;
         type Success = super::SearchResponse;
         type Failure = super::ErrorResponse;
     }
@@ -956,6 +963,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::LookupRequest as Object>::RULES;
         type Success = super::LookupResponse;
         type Failure = super::ErrorResponse;
     }
@@ -1074,6 +1082,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::GetProductRequest as Object>::RULES;
         type Success = super::GetProductResponse;
         type Failure = super::ErrorResponse;
     }

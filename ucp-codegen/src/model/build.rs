@@ -779,6 +779,16 @@ impl Builder<'_> {
             arguments,
             managed,
             body: bodies.request.as_ref().map(|ty| self.ty(None, ty)),
+            ruled_body: match &bodies.request {
+                Some(Type::Node(id)) => {
+                    self.ruled.contains(&self.graph.shared(*id))
+                        && self
+                            .graph
+                            .node(*id)
+                            .is_some_and(|node| matches!(node.shape, Shape::Object(_)))
+                }
+                _ => false,
+            },
             success: self.ty(None, &bodies.success),
             failure: self.ty(None, &bodies.failure),
             docs: operation_docs(operation, &format!("`{}` of the contract.", operation.id)),

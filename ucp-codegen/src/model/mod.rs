@@ -168,6 +168,8 @@ pub(crate) struct Method {
     /// Declared header parameters that the runtime fills, and whether the contract requires them.
     pub(crate) managed: Vec<(String, bool)>,
     pub(crate) body: Option<Ty>,
+    /// Whether the contract demands something of the body beyond its type.
+    pub(crate) ruled_body: bool,
     pub(crate) success: Ty,
     pub(crate) failure: Ty,
     pub(crate) docs: String,
