@@ -50,6 +50,7 @@ mod hooks;
 mod identity;
 pub mod ids;
 mod merchant;
+mod money;
 pub mod operation;
 mod prepared;
 #[cfg(feature = "reqwest")]
@@ -69,6 +70,7 @@ pub use hooks::{Additions, Outgoing, PrepareRequest};
 pub use identity::ProfileUrl;
 pub use ids::{CallId, IdempotencyKey, Keys};
 pub use merchant::Merchant;
+pub use money::Money;
 pub use operation::{Endpoint, Header, Operation, Webhook};
 pub use prepared::Prepared;
 #[cfg(feature = "reqwest")]

@@ -1986,6 +1986,16 @@ pub mod cart {
             self.discounts = Some(discounts);
             self
         }
+        /// Starts an update from what was received. An update replaces everything: what it
+        /// leaves out is erased. So this has all that a request may say, and nothing that only
+        /// the merchant says.
+        ///
+        /// # Errors
+        ///
+        /// When the merchant left out what an update requires.
+        pub fn update_from(received: &Cart) -> Result<Self, wire::DecodeError> {
+            wire::project(received)
+        }
         /// Adds a member that the contract leaves open.
         #[must_use]
         pub fn extra(
@@ -5265,6 +5275,16 @@ pub mod checkout {
         pub fn fulfillment(mut self, fulfillment: UpdateFulfillment) -> Self {
             self.fulfillment = Some(fulfillment);
             self
+        }
+        /// Starts an update from what was received. An update replaces everything: what it
+        /// leaves out is erased. So this has all that a request may say, and nothing that only
+        /// the merchant says.
+        ///
+        /// # Errors
+        ///
+        /// When the merchant left out what an update requires.
+        pub fn update_from(received: &Checkout) -> Result<Self, wire::DecodeError> {
+            wire::project(received)
         }
         /// Adds a member that the contract leaves open.
         #[must_use]

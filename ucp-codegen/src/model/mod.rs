@@ -110,6 +110,8 @@ pub(crate) struct Struct {
     /// Whether equality is total: nothing in it is a float.
     pub(crate) total: bool,
     pub(crate) rules: Vec<Rule>,
+    /// For the body of an update: the type that is received, from which an update starts.
+    pub(crate) update_of: Option<String>,
 }
 
 #[derive(Debug)]

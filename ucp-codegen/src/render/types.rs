@@ -181,6 +181,21 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         .then(|| quote! { #[allow(deprecated)] });
     // Most take one or two; where a contract requires more, positions are still the shortest way.
     let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
+    let update = item.update_of.as_ref().map(|received| {
+        let of = ident(received);
+        quote! {
+            /// Starts an update from what was received. An update replaces everything: what it
+            /// leaves out is erased. So this has all that a request may say, and nothing that only
+            /// the merchant says.
+            ///
+            /// # Errors
+            ///
+            /// When the merchant left out what an update requires.
+            pub fn update_from(received: &#of) -> Result<Self, wire::DecodeError> {
+                wire::project(received)
+            }
+        }
+    });
     let docs = doc(&if required.is_empty() {
         "With nothing set.".to_owned()
     } else {
@@ -196,6 +211,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
                 Self { #(#values,)* extra: wire::Map::new() }
             }
             #(#setters)*
+            #update
 
             /// Adds a member that the contract leaves open.
             #[must_use]

@@ -33,7 +33,8 @@ pub use debug::debug;
 pub use note::{DecodeError, Note};
 pub use path::JsonPath;
 pub use read::{
-    Members, Object, Read, ReadArm, Reader, Union, Vocabulary, deserialize, has, read_body, tag,
+    Members, Object, Read, ReadArm, Reader, Union, Vocabulary, deserialize, has, project,
+    read_body, tag,
 };
 #[doc(hidden)]
 pub use read::{read_object, read_union, read_vocabulary};
