@@ -243,19 +243,22 @@ impl<'a> Reader<'a> {
     /// The branches of a body that is `oneOf` alternatives; the body itself when it is not.
     pub(crate) fn branches(&mut self, place: &Place) -> Vec<Place> {
         let place = self.target(place);
-        let count = self
-            .source
-            .value(&place)
-            .and_then(|value| value.get("oneOf"))
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len);
-        if count == 0 {
+        let branches = self.alternatives(&place);
+        if branches.is_empty() {
             return vec![place];
         }
-        let alternatives = place.child("oneOf");
-        (0..count)
-            .map(|index| self.target(&alternatives.child(index)))
-            .collect()
+        branches.iter().map(|branch| self.target(branch)).collect()
+    }
+
+    /// The places of a schema's `oneOf` branches.
+    pub(crate) fn alternatives(&self, place: &Place) -> Vec<Place> {
+        let branches = self
+            .source
+            .value(place)
+            .and_then(|value| value.get("oneOf"));
+        let count = branches.and_then(Value::as_array).map_or(0, Vec::len);
+        let at = place.child("oneOf");
+        (0..count).map(|index| at.child(index)).collect()
     }
 
     /// Whether a schema is an error envelope: `ucp.status` can only be `error`.
@@ -366,7 +369,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The places that a schema includes by `$ref` and `allOf`, itself left out.
-    fn closure(&mut self, place: &Place) -> BTreeSet<Place> {
+    pub(crate) fn closure(&mut self, place: &Place) -> BTreeSet<Place> {
         if let Some(known) = self.closures.get(place) {
             return known.clone();
         }
