@@ -459,6 +459,7 @@ impl Builder<'_> {
             Type::Any => Ty::Any,
             Type::Boolean => Ty::Boolean,
             Type::Integer => Ty::Integer,
+            Type::SafeInteger => Ty::SafeInteger,
             Type::Number => Ty::Number,
             Type::String | Type::Constant(_) => Ty::Text,
             Type::FreeForm => Ty::FreeForm,
@@ -706,7 +707,7 @@ impl Builder<'_> {
     /// About how many bytes a type takes in place.
     fn size(&self, ty: &Ty) -> usize {
         let name = match ty {
-            Ty::Boolean | Ty::Integer | Ty::Number | Ty::Boxed(_) => return 8,
+            Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Boxed(_) => return 8,
             Ty::Text | Ty::List(_) | Ty::Map(_) | Ty::OneOrMany(_) => return 24,
             Ty::Any | Ty::FreeForm => return MAP_AT_MOST,
             Ty::Nullable(inner) => return self.size(inner) + 8,

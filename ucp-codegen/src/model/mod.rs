@@ -63,6 +63,8 @@ pub(crate) enum Ty {
     Any,
     Boolean,
     Integer,
+    /// An `i64` that is refused beyond 2^53.
+    SafeInteger,
     Number,
     Text,
     FreeForm,

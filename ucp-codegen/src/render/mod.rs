@@ -196,7 +196,7 @@ fn ty(of: &Ty) -> TokenStream {
     match of {
         Ty::Any => quote! { wire::Value },
         Ty::Boolean => quote! { bool },
-        Ty::Integer => quote! { i64 },
+        Ty::Integer | Ty::SafeInteger => quote! { i64 },
         Ty::Number => quote! { f64 },
         Ty::Text => quote! { String },
         Ty::FreeForm => quote! { wire::Map },

@@ -84,6 +84,8 @@ pub(super) struct Merged {
     pub(super) required: BTreeSet<String>,
     pub(super) items: Vec<Place>,
     pub(super) additional: Vec<Place>,
+    /// The lowest `maximum` of all branches.
+    pub(super) maximum: Option<i64>,
     pub(super) constant: Option<Value>,
     pub(super) vocabulary: Option<Vec<String>>,
     pub(super) alternatives: Vec<Alternatives>,
@@ -385,6 +387,9 @@ impl Reader<'_> {
             if !omitted {
                 merged.additional.push(place.child("additionalProperties"));
             }
+        }
+        if let Some(maximum) = schema.get("maximum").and_then(Value::as_i64) {
+            merged.maximum = Some(merged.maximum.map_or(maximum, |other| other.min(maximum)));
         }
         if let Some(constant) = schema.get("const") {
             if merged

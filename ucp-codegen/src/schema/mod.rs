@@ -30,6 +30,8 @@ pub(crate) enum Type {
     Any,
     Boolean,
     Integer,
+    /// An integer that every JSON reader keeps: within 2^53.
+    SafeInteger,
     Number,
     String,
     /// A string that can only be this one.
@@ -76,6 +78,9 @@ impl Type {
         }
     }
 }
+
+/// The largest integer that every JSON reader keeps (RFC 8259 section 6).
+const SAFE: i64 = 9_007_199_254_740_991;
 
 /// What is said about a value for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -445,6 +450,9 @@ impl<'a> Reader<'a> {
             _ if types.len() > 1 => Type::Any,
             Some("string") => Type::String,
             Some("boolean") => Type::Boolean,
+            Some("integer") if merged.maximum.is_some_and(|maximum| maximum == SAFE) => {
+                Type::SafeInteger
+            }
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
             Some("array") => {

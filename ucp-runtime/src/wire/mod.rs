@@ -38,7 +38,7 @@ pub use read::{
 };
 #[doc(hidden)]
 pub use read::{read_object, read_union, read_vocabulary};
-pub use types::{OneOrMany, UnknownObject, UnknownValue};
+pub use types::{OneOrMany, SafeInteger, UnknownObject, UnknownValue};
 pub use write::{Sink, serialize};
 
 /// The members of a JSON object that its type does not declare, kept and written back.
