@@ -194,7 +194,7 @@ impl Client {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
 }
-/// Calls that take the header `Accept-Language`.
+/// What takes the header `Accept-Language`.
 pub trait WithAcceptLanguage: Sized {
     /// Languages that the buyer reads, best first.
     #[must_use]

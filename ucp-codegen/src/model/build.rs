@@ -815,6 +815,7 @@ impl Builder<'_> {
             failure: self.ty(None, &bodies.failure),
             docs: operation_docs(operation, &format!("`{}` of the contract.", operation.id)),
             deprecated: operation.deprecated,
+            link: operation.is_link(),
         }
     }
 }

@@ -178,4 +178,6 @@ pub(crate) struct Method {
     pub(crate) failure: Ty,
     pub(crate) docs: String,
     pub(crate) deprecated: bool,
+    /// Whether it is a URL to open rather than a call to make.
+    pub(crate) link: bool,
 }
