@@ -18,6 +18,7 @@ use layers::{Alternatives, Merged};
 pub(crate) use marks::View;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -213,7 +214,8 @@ pub(crate) struct Reader<'a> {
     compositions: Vec<Composition>,
     nodes: Vec<Node>,
     known: HashMap<(Vec<Place>, View), Type>,
-    closures: HashMap<Place, BTreeSet<Place>>,
+    closures: HashMap<Place, Rc<BTreeSet<Place>>>,
+    merged: HashMap<(Vec<Place>, View), Rc<Merged>>,
     checked: BTreeSet<Place>,
 }
 
@@ -226,6 +228,7 @@ impl<'a> Reader<'a> {
             nodes: Vec::new(),
             known: HashMap::new(),
             closures: HashMap::new(),
+            merged: HashMap::new(),
             checked: BTreeSet::new(),
         }
     }
@@ -284,7 +287,11 @@ impl<'a> Reader<'a> {
         else {
             return false;
         };
-        self.merge(&status, &View::Response).constant == Some(Value::from("error"))
+        self.merge(&status, &View::Response)
+            .constant
+            .as_ref()
+            .and_then(Value::as_str)
+            == Some("error")
     }
 
     /// The type that a schema describes in a view.
@@ -295,17 +302,16 @@ impl<'a> Reader<'a> {
             return known.clone();
         }
         let mut merged = self.merge(&places, view);
-        if let Some(composition) = self
-            .compositions
-            .iter()
-            .find(|composition| composition.covers(&places))
-        {
+        if let Some(composition) = self.compositions.iter().find(|it| it.covers(&places)) {
             // What is composed reads like its base, not like the last extension.
             let base = composition.base.clone();
-            merged.docs = self.merge(std::slice::from_ref(&base), view).docs;
+            let docs = self.merge(std::slice::from_ref(&base), view).docs.clone();
+            Rc::make_mut(&mut merged).docs = docs;
         }
-        let ty = self.classify(&key, merged);
-        self.known.entry(key).or_insert(ty).clone()
+        let ty = self.classify(&key, &merged, false);
+        // Over what stood for it while it was being read, which knows nothing of `null`.
+        self.known.insert(key, ty.clone());
+        ty
     }
 
     /// The set of places that identify a type: references followed, compositions put in, and what
@@ -326,7 +332,7 @@ impl<'a> Reader<'a> {
         {
             targets.extend(composition.overlays.iter().cloned());
         }
-        let closures: Vec<BTreeSet<Place>> =
+        let closures: Vec<Rc<BTreeSet<Place>>> =
             targets.iter().map(|target| self.closure(target)).collect();
         let included = |place: &Place| {
             targets
@@ -374,12 +380,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The places that a schema includes by `$ref` and `allOf`, itself left out.
-    pub(crate) fn closure(&mut self, place: &Place) -> BTreeSet<Place> {
+    pub(crate) fn closure(&mut self, place: &Place) -> Rc<BTreeSet<Place>> {
         if let Some(known) = self.closures.get(place) {
-            return known.clone();
+            return Rc::clone(known);
         }
         // Stands for the schema while it is being walked, so that a cycle ends.
-        self.closures.insert(place.clone(), BTreeSet::new());
+        self.closures.insert(place.clone(), Rc::default());
         let mut closure = BTreeSet::new();
         let (reference, branches) = match self.source.value(place) {
             Some(Value::Object(schema)) => (
@@ -402,10 +408,11 @@ impl<'a> Reader<'a> {
             .chain((0..branches).map(|index| all_of.child(index)))
         {
             let inner = self.closure(&child);
-            closure.extend(inner);
+            closure.extend(inner.iter().cloned());
             closure.insert(child);
         }
-        self.closures.insert(place.clone(), closure.clone());
+        let closure = Rc::new(closure);
+        self.closures.insert(place.clone(), Rc::clone(&closure));
         closure
     }
 
@@ -429,22 +436,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn classify(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
-        let types = merged.types(self);
-        if types.contains("null") && types.len() > 1 {
-            let mut inner = merged;
-            inner.without_null = true;
-            return Type::Nullable(Box::new(self.classify(key, inner)));
+    fn classify(&mut self, key: &(Vec<Place>, View), merged: &Merged, not_null: bool) -> Type {
+        let mut types = merged.types(self);
+        if types.len() > 1 && types.remove("null") && !not_null {
+            return Type::Nullable(Box::new(self.classify(key, merged, true)));
         }
         if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
-            return self.union(key, places.clone(), merged.docs);
+            return self.union(key, places.clone(), merged.docs.clone());
         }
         if let Some(Value::String(constant)) = &merged.constant {
             return Type::Constant(constant.clone());
         }
         if let Some(values) = &merged.vocabulary {
             let shape = Shape::Vocabulary(values.clone());
-            return Type::Node(self.allocate(key, shape, merged.docs));
+            return Type::Node(self.allocate(key, shape, merged.docs.clone()));
         }
         match types.first().map(String::as_str) {
             _ if types.len() > 1 => Type::Any,
@@ -466,7 +471,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
+    fn object(&mut self, key: &(Vec<Place>, View), merged: &Merged) -> Type {
         if merged.properties.is_empty() && merged.required.is_empty() {
             if merged.additional.is_empty() {
                 return Type::FreeForm;
@@ -510,7 +515,7 @@ impl<'a> Reader<'a> {
 
     fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
         let view = &key.1;
-        let merged: Vec<Merged> = alternatives
+        let merged: Vec<Rc<Merged>> = alternatives
             .iter()
             .map(|place| self.merge(std::slice::from_ref(place), view))
             .collect();
@@ -616,9 +621,9 @@ impl<'a> Reader<'a> {
         let mut constants = BTreeMap::new();
         for (name, property) in &merged.properties {
             if merged.required.contains(name)
-                && let Some(Value::String(constant)) = self.merge(&property.places, view).constant
+                && let Some(Value::String(constant)) = &self.merge(&property.places, view).constant
             {
-                constants.insert(name.clone(), constant);
+                constants.insert(name.clone(), constant.clone());
             }
         }
         constants
@@ -626,7 +631,7 @@ impl<'a> Reader<'a> {
 
     /// What the places of a property say for people.
     fn docs(&mut self, places: &[Place], transition: Option<String>) -> Docs {
-        let mut docs = self.merge(places, &View::Response).docs;
+        let mut docs = self.merge(places, &View::Response).docs.clone();
         docs.facts.extend(transition);
         docs
     }
