@@ -5104,6 +5104,61 @@ pub mod checkout {
             Check::Member("schema", &[Check::Format("uri")]),
             Check::Member("transport", &[Check::Known(wire::knows::<ServiceTransport>)]),
             Check::Member("endpoint", &[Check::Format("uri")]),
+            Check::AnyOf(
+                &[
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("rest"))],
+                        ),
+                    ],
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("mcp"))],
+                        ),
+                    ],
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("a2a"))],
+                        ),
+                    ],
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("embedded"))],
+                        ),
+                        Check::Member(
+                            "config",
+                            &[
+                                Check::Type(&["object"]),
+                                Check::Member(
+                                    "delegate",
+                                    &[
+                                        Check::Type(&["array"]),
+                                        Check::Items(&[Check::Type(&["string"])]),
+                                    ],
+                                ),
+                                Check::Member(
+                                    "color_scheme",
+                                    &[
+                                        Check::Type(&["array"]),
+                                        Check::Items(
+                                            &[
+                                                Check::Enum(
+                                                    &[wire::Literal::Text("light"), wire::Literal::Text("dark")],
+                                                ),
+                                                Check::Type(&["string"]),
+                                            ],
+                                        ),
+                                    ],
+                                ),
+                            ],
+                        ),
+                    ],
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -5736,6 +5791,7 @@ pub mod common {
                 ],
             ),
             Check::Member("continue_url", &[Check::Format("uri")]),
+            Check::Closed(&["ucp", "messages", "continue_url"]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
