@@ -329,6 +329,88 @@ fn options_that_the_contract_does_not_know() {
 }
 
 #[test]
+fn a_path_and_its_parameters_differ() {
+    for (from, to, message) in [
+        (
+            "/carts:",
+            "/carts/{id}:",
+            "`{id}` of the path has no parameter",
+        ),
+        (
+            "/carts:",
+            "/carts/{id:",
+            "`{id` of the path has no parameter",
+        ),
+        (
+            "name: UCP-Agent, in: header",
+            "name: id, in: path",
+            "the path has no `{id}`",
+        ),
+    ] {
+        let found = rest(from, to);
+        let [one] = found.as_slice() else {
+            panic!("{found:#?}")
+        };
+        assert_eq!(one.code, Code::Schema);
+        assert!(
+            one.message.starts_with(&message.replace("`{id`", "`{id}`")),
+            "{one}"
+        );
+    }
+}
+
+/// A stack is finite, and so is what may lie in each other; the refusal comes long before.
+#[test]
+fn schemas_that_lie_too_deep() {
+    let chain = |link: &str| {
+        let links: String = (0..5000)
+            .map(|n| {
+                format!(
+                    "  c{n}: {}\n",
+                    link.replace("NEXT", &format!("\"#/$defs/c{}\"", n + 1))
+                )
+            })
+            .collect();
+        cart(
+            "  line: { type: object, properties: { sku: { type: string } } }",
+            &format!("{links}  c5000: {{ type: string }}\n  line: {{ $ref: \"#/$defs/c0\" }}"),
+        )
+    };
+    for link in [
+        "{ allOf: [{ $ref: NEXT }, { minLength: 1 }] }",
+        "{ type: object, properties: { next: { $ref: NEXT } } }",
+        "{ type: array, items: { $ref: NEXT } }",
+    ] {
+        let found = chain(link);
+        assert!(
+            found.iter().any(|one| one.code == Code::Schema
+                && one.file == "cart.yaml"
+                && one.message.contains("more than 100 schemas deep")),
+            "{found:#?}"
+        );
+    }
+}
+
+#[test]
+fn enums_of_nothing() {
+    only(
+        &cart("sku: { type: string }", "sku: { enum: [] }"),
+        Code::Schema,
+        "cart.yaml",
+        "/$defs/line/properties/sku/enum",
+    );
+    only(
+        &cart(
+            "sku: { type: string }",
+            "sku: { allOf: [{ type: string, enum: [a] }, { enum: [b] }] }",
+        ),
+        Code::Conflict,
+        "cart.yaml",
+        "/$defs/line/properties/sku/allOf/1/enum",
+    );
+}
+
+#[test]
 fn every_problem_of_one_run_is_said() {
     let found = diagnostics(
         |rest, cart| {

@@ -241,6 +241,10 @@ impl Reader<'_> {
             );
             return;
         }
+        if chain.len() >= super::DEEPEST {
+            self.too_deep(place);
+            return;
+        }
         let schema = match self.source.value(place) {
             Some(Value::Object(schema)) => schema.clone(),
             Some(Value::Bool(true)) => return,
@@ -408,13 +412,26 @@ impl Reader<'_> {
                 .map(|value| value.as_str().map(ToOwned::to_owned))
                 .collect::<Option<Vec<_>>>()
         {
-            merged.vocabulary = Some(match merged.vocabulary.take() {
-                None => strings,
-                Some(before) => before
-                    .into_iter()
-                    .filter(|value| strings.contains(value))
-                    .collect(),
-            });
+            let mut both: Vec<String> = Vec::new();
+            for value in strings {
+                let allowed = merged
+                    .vocabulary
+                    .as_ref()
+                    .is_none_or(|before| before.contains(&value));
+                if allowed && !both.contains(&value) {
+                    both.push(value);
+                }
+            }
+            if !both.is_empty() {
+                merged.vocabulary = Some(both);
+            } else if merged.vocabulary.is_some() {
+                self.problem(
+                    &place.child("enum"),
+                    Code::Conflict,
+                    "another `enum` of the same value has none of these",
+                    None,
+                );
+            }
         }
     }
 
@@ -526,7 +543,11 @@ impl Reader<'_> {
                     value.is_object() || value.is_boolean()
                 }),
             ),
-            ("enum", "a list", wants("enum", Value::is_array)),
+            (
+                "enum",
+                "a list of at least one value",
+                wants("enum", is_branches),
+            ),
             ("allOf", "a list of schemas", wants("allOf", is_branches)),
             ("anyOf", "a list of schemas", wants("anyOf", is_branches)),
             ("oneOf", "a list of schemas", wants("oneOf", is_branches)),

@@ -17,6 +17,9 @@ pub(crate) use marks::View;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// How deep schemas may lie in each other: far beyond what contracts do, far within what a stack holds.
+const DEEPEST: usize = 100;
+
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeId(pub(crate) usize);
@@ -181,6 +184,8 @@ pub(crate) struct Reader<'a> {
     compositions: Vec<Composition>,
     nodes: Vec<Node>,
     known: HashMap<(Vec<Place>, View), Type>,
+    /// The types that are being read, the outermost first.
+    open: Vec<(Vec<Place>, View)>,
     closures: HashMap<Place, BTreeSet<Place>>,
     checked: BTreeSet<Place>,
 }
@@ -193,6 +198,7 @@ impl<'a> Reader<'a> {
             compositions: Vec::new(),
             nodes: Vec::new(),
             known: HashMap::new(),
+            open: Vec::new(),
             closures: HashMap::new(),
             checked: BTreeSet::new(),
         }
@@ -259,6 +265,17 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
+        // A list or map of itself has no name to end the recursion at: its items stay JSON.
+        if self.open.contains(&key) {
+            return Type::Any;
+        }
+        if self.open.len() >= DEEPEST {
+            if let Some(place) = key.0.first() {
+                self.too_deep(place);
+            }
+            return Type::Any;
+        }
+        self.open.push(key.clone());
         let mut merged = self.merge(&places, view);
         if let Some(composition) = self
             .compositions
@@ -270,6 +287,7 @@ impl<'a> Reader<'a> {
             merged.docs = self.merge(std::slice::from_ref(&base), view).docs;
         }
         let ty = self.classify(&key, merged);
+        self.open.pop();
         self.known.entry(key).or_insert(ty).clone()
     }
 
@@ -343,38 +361,42 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.closures.get(place) {
             return known.clone();
         }
-        // Stands for the schema while it is being walked, so that a cycle ends.
-        self.closures.insert(place.clone(), BTreeSet::new());
         let mut closure = BTreeSet::new();
-        let (reference, branches) = match self.source.value(place) {
-            Some(Value::Object(schema)) => (
-                schema
-                    .get("$ref")
-                    .and_then(Value::as_str)
-                    .map(ToOwned::to_owned),
-                schema
-                    .get("allOf")
-                    .and_then(Value::as_array)
-                    .map_or(0, Vec::len),
-            ),
-            _ => (None, 0),
-        };
-        let included = reference
-            .and_then(|reference| self.source.resolve(place, &reference, self.diagnostics));
-        let all_of = place.child("allOf");
-        for child in included
-            .into_iter()
-            .chain((0..branches).map(|index| all_of.child(index)))
-        {
-            let inner = self.closure(&child);
-            closure.extend(inner);
-            closure.insert(child);
+        let mut open = vec![place.clone()];
+        while let Some(place) = open.pop() {
+            let (reference, branches) = match self.source.value(&place) {
+                Some(Value::Object(schema)) => (
+                    schema
+                        .get("$ref")
+                        .and_then(Value::as_str)
+                        .map(ToOwned::to_owned),
+                    schema
+                        .get("allOf")
+                        .and_then(Value::as_array)
+                        .map_or(0, Vec::len),
+                ),
+                _ => (None, 0),
+            };
+            let included = reference
+                .and_then(|reference| self.source.resolve(&place, &reference, self.diagnostics));
+            let all_of = place.child("allOf");
+            let children = included
+                .into_iter()
+                .chain((0..branches).map(|index| all_of.child(index)));
+            open.extend(children.filter(|child| closure.insert(child.clone())));
         }
         self.closures.insert(place.clone(), closure.clone());
         closure
     }
 
-    fn allocate(&mut self, key: &(Vec<Place>, View), shape: Shape, docs: Docs) -> NodeId {
+    /// Adds a node, which the key stands for from now on, so that what it holds can refer to it.
+    fn allocate(
+        &mut self,
+        key: &(Vec<Place>, View),
+        nullable: bool,
+        shape: Shape,
+        docs: Docs,
+    ) -> NodeId {
         let id = NodeId(self.nodes.len());
         self.nodes.push(Node {
             places: key.0.clone(),
@@ -382,7 +404,11 @@ impl<'a> Reader<'a> {
             shape,
             docs,
         });
-        self.known.insert(key.clone(), Type::Node(id));
+        let mut ty = Type::Node(id);
+        if nullable {
+            ty = Type::Nullable(Box::new(ty));
+        }
+        self.known.insert(key.clone(), ty);
         id
     }
 
@@ -400,14 +426,14 @@ impl<'a> Reader<'a> {
             return Type::Nullable(Box::new(self.classify(key, inner)));
         }
         if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
-            return self.union(key, places.clone(), merged.docs);
+            return self.union(key, merged.without_null, places.clone(), merged.docs);
         }
         if let Some(Value::String(constant)) = &merged.constant {
             return Type::Constant(constant.clone());
         }
         if let Some(values) = &merged.vocabulary {
             let shape = Shape::Vocabulary(values.clone());
-            return Type::Node(self.allocate(key, shape, merged.docs));
+            return Type::Node(self.allocate(key, merged.without_null, shape, merged.docs));
         }
         match types.first().map(String::as_str) {
             _ if types.len() > 1 => Type::Any,
@@ -433,7 +459,12 @@ impl<'a> Reader<'a> {
             }
             return Type::Map(Box::new(self.type_of(&merged.additional, &key.1)));
         }
-        let id = self.allocate(key, Shape::Object(Vec::new()), merged.docs.clone());
+        let id = self.allocate(
+            key,
+            merged.without_null,
+            Shape::Object(Vec::new()),
+            merged.docs.clone(),
+        );
         let mut fields = Vec::new();
         for (name, property) in &merged.properties {
             let ty = if property.places.is_empty() {
@@ -461,7 +492,13 @@ impl<'a> Reader<'a> {
         Type::Node(id)
     }
 
-    fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
+    fn union(
+        &mut self,
+        key: &(Vec<Place>, View),
+        nullable: bool,
+        alternatives: Vec<Place>,
+        docs: Docs,
+    ) -> Type {
         let view = &key.1;
         let merged: Vec<Merged> = alternatives
             .iter()
@@ -539,6 +576,7 @@ impl<'a> Reader<'a> {
         let tag = tag.cloned();
         let id = self.allocate(
             key,
+            nullable,
             Shape::Union {
                 tag: tag.clone(),
                 arms: Vec::new(),
@@ -581,6 +619,11 @@ impl<'a> Reader<'a> {
         let mut docs = self.merge(places, &View::Response).docs;
         docs.facts.extend(transition);
         docs
+    }
+
+    fn too_deep(&mut self, place: &Place) {
+        let message = format!("the schema lies more than {DEEPEST} schemas deep in others");
+        self.problem(place, Code::Schema, message, None);
     }
 
     fn problem(

@@ -68,7 +68,7 @@ impl serde::Serialize for UnknownObject {
 /// assert_eq!(serde_json::to_string(&extends)?, r#""dev.ucp.shopping.checkout""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OneOrMany<T> {
     /// One value.
     One(T),
