@@ -152,6 +152,39 @@ fn a_reference_only_to_itself() {
 }
 
 #[test]
+fn references_in_a_circle() {
+    for circle in [
+        "line: { $ref: \"#/$defs/b\" }\n  b: { $ref: \"#/$defs/line\" }",
+        "line: { allOf: [{ $ref: \"#/$defs/b\" }] }\n  b: { $ref: \"#/$defs/c\" }\n  c: { allOf: [{ $ref: \"#/$defs/line\" }, { minLength: 1 }] }",
+    ] {
+        let found = cart(
+            "line: { type: object, properties: { sku: { type: string } } }",
+            circle,
+        );
+        only(&found, Code::RefCycle, "cart.yaml", "/$defs/b");
+    }
+}
+
+#[test]
+fn schemas_that_are_none() {
+    for (schema, file_pointer) in [
+        ("{ $ref: \"#/type\" }", "/type"),
+        ("{ type: object, properties: [] }", "/$defs/line/properties"),
+        ("{ type: [] }", "/$defs/line/type"),
+        ("{ type: [1] }", "/$defs/line/type"),
+        ("{ type: 1 }", "/$defs/line/type"),
+        ("{ oneOf: [] }", "/$defs/line/oneOf"),
+        ("{ properties: { a: false } }", "/$defs/line/properties/a"),
+    ] {
+        let found = cart(
+            "{ type: object, properties: { sku: { type: string } } }",
+            schema,
+        );
+        only(&found, Code::Schema, "cart.yaml", file_pointer);
+    }
+}
+
+#[test]
 fn a_recursive_type_is_fine() {
     assert_eq!(
         cart(

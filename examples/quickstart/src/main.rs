@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
     say(format!("{} {}", prepared.method(), prepared.url()));
     for (name, value) in prepared.headers() {
-        say(format!("    {name}: {}", value.to_str()?));
+        say(format!("    {name}: {value:?}")); // a credential would print as `Sensitive`
     }
     let cart = prepared.send().await?.into_success()?;
     say(format!(

@@ -439,12 +439,14 @@ impl Reader<'_> {
         let names: Vec<String> = match schema.get("type") {
             None => Vec::new(),
             Some(Value::String(name)) => vec![name.clone()],
-            Some(Value::Array(names)) => names
+            Some(Value::Array(names)) if !names.is_empty() => names
                 .iter()
-                .filter_map(Value::as_str)
-                .map(ToOwned::to_owned)
+                .map(|name| {
+                    name.as_str()
+                        .map_or_else(|| name.to_string(), ToOwned::to_owned)
+                })
                 .collect(),
-            Some(_) => vec![String::new()],
+            Some(other) => vec![other.to_string()],
         };
         if let Some(unknown) = names.iter().find(|name| !TYPES.contains(&name.as_str())) {
             let message = format!("`{unknown}` is not a JSON type");
