@@ -12,6 +12,10 @@ use ucp_codegen::Builder;
 )]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-env-changed=UCP_SHARED");
+    Builder::contract("contracts/hostile.yaml")
+        .version("2026-04-08")
+        .derive(["Hash", "Debug"])
+        .emit_to_out_dir("hostile.rs")?;
     let mut sources = String::new();
     if let Some(shared) = env::var_os("UCP_SHARED") {
         let contracts = Path::new(&shared).join("contract");

@@ -243,6 +243,10 @@ impl Reader<'_> {
         if walk.stop.contains(place) || walk.chain.contains(place) {
             return Vec::new();
         }
+        if walk.chain.len() >= super::DEEPEST {
+            self.too_deep(place);
+            return Vec::new();
+        }
         let document = self.source.document(place);
         let value = document
             .as_ref()
