@@ -3,8 +3,12 @@
 /// Sources as `cargo xtask regenerate` writes them.
 #[rustfmt::skip]
 pub mod golden {
+    /// Permalinks of the draft.
+    pub mod permalink_draft;
     /// Shopping with the official extensions, and `Accept-Language` exposed.
     pub mod shopping_2026_04_08;
+    /// Shopping of the draft with every extension.
+    pub mod shopping_draft;
     /// Tokenization.
     pub mod tokenization_2026_04_08;
 }

@@ -102,7 +102,8 @@ impl Builder {
         self
     }
 
-    /// The release that a contract from a file belongs to, where no folder above it says so.
+    /// The release that a contract from a file belongs to, where no folder above it says so, and
+    /// the date of the `draft`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.options.version = Some(version.into());
         self

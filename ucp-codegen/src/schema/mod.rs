@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// How deep schemas may lie in each other: far beyond what contracts do, far within what a stack holds.
-const DEEPEST: usize = 100;
+const DEEPEST: usize = 50;
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
