@@ -236,6 +236,19 @@ impl Reader<'_> {
                 }
             }
         }
+        let merged = self.merge(places, view);
+        if !merged.properties.is_empty() {
+            // The type keeps members that it does not declare as JSON: their schema is a rule.
+            let declared: Vec<String> = merged
+                .properties
+                .into_iter()
+                .map(|(name, _)| name.clone())
+                .collect();
+            for place in &merged.additional {
+                let found = self.read_checks(place, &walk.raw());
+                checks.push(Check::Values(declared.clone(), found));
+            }
+        }
         checks
     }
 
