@@ -17,3 +17,4 @@ pub mod published {
 
 pub mod shared;
 pub mod source;
+pub mod types;
