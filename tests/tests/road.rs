@@ -470,6 +470,41 @@ async fn each_stimulus_is_the_decision_it_should_be() {
     );
 }
 
+/// Case C40, and its kind: what the contract forbids is not sent.
+#[tokio::test]
+async fn a_body_that_breaks_a_rule_is_not_sent() {
+    let stage = stage().await;
+    let sent = stage.merchant.exchanges().len();
+    let zero = || {
+        stage.shop.create_checkout(CreateCheckout::new([
+            line("var_mug", 1),
+            line("var_mug", 0),
+        ]))
+    };
+    let refused = zero().await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "`create_checkout` was not sent: the body breaks the contract: $.line_items[1].quantity: must be at least 1"
+    );
+    let empty = stage
+        .shop
+        .lookup_catalog(LookupRequest::new([""; 0]))
+        .await
+        .unwrap_err();
+    assert!(
+        empty
+            .to_string()
+            .ends_with("$.ids: must have at least 1 items"),
+        "{empty}"
+    );
+    assert_eq!(stage.merchant.exchanges().len(), sent);
+    // By name it is; the merchant says the same.
+    let Err(Error::Status(refused)) = zero().unvalidated().await else {
+        panic!("it was taken")
+    };
+    assert_eq!(refused.status.as_u16(), 400);
+}
+
 #[test]
 fn clients_are_shared_and_calls_are_sent_between_threads() {
     fn shared<T: Clone + Send + Sync + 'static>() {}

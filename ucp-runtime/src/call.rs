@@ -9,6 +9,7 @@ use crate::operation::{Endpoint, Operation};
 use crate::prepared::Prepared;
 use crate::response::Response;
 use crate::transport::BoxFuture;
+use crate::wire::{self, Violations};
 use bytes::Bytes;
 use std::fmt;
 use std::marker::PhantomData;
@@ -45,6 +46,8 @@ pub(crate) struct Inputs {
     pub(crate) body: Option<Bytes>,
     pub(crate) call_id: Option<CallId>,
     pub(crate) timeout: Option<Duration>,
+    /// The rules of the contract that the body breaks.
+    pub(crate) violations: Option<Violations>,
     /// The first thing that was wrong with an input.
     pub(crate) problem: Option<RequestError>,
     idempotency_key: Option<IdempotencyKey>,
@@ -108,6 +111,7 @@ impl<E: Endpoint> Call<E> {
                 body: None,
                 call_id: None,
                 timeout: None,
+                violations: None,
                 problem: None,
                 idempotency_key: None,
                 random: OnceLock::new(),
@@ -128,8 +132,10 @@ impl<E: Endpoint> Call<E> {
         self
     }
 
-    /// Sets the body, which is serialised here, once.
+    /// Sets the body, which is serialised here, once. What the contract demands of it beyond its
+    /// type is checked: a body that breaks a rule is not sent.
     pub fn body(mut self, body: &impl serde::Serialize) -> Self {
+        self.inputs.violations = wire::validate_value(body, E::RULES).err();
         match serde_json::to_vec(body) {
             Ok(bytes) => self.inputs.body = Some(bytes.into()),
             Err(source) => self.fail(RequestError::Body { source }),
@@ -145,6 +151,12 @@ impl<E: Endpoint> Call<E> {
             return self.idempotency_key(value);
         }
         self.inputs.exposed.push((name, value));
+        self
+    }
+
+    /// Sends the body although it breaks rules of the contract: for a merchant that wants it so.
+    pub fn unvalidated(mut self) -> Self {
+        self.inputs.violations = None;
         self
     }
 

@@ -6,7 +6,7 @@
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::response::RawResponse;
 use crate::transport::{BoxError, TransportError};
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, Violations};
 use http::{HeaderName, Method, StatusCode};
 use std::fmt;
 use url::Url;
@@ -162,6 +162,13 @@ impl std::error::Error for NotSent {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
+    /// The body breaks rules of the contract; [`Call::unvalidated`](crate::Call::unvalidated) sends
+    /// it all the same.
+    #[error("the body breaks the contract: {violations}")]
+    Rules {
+        /// Every rule that it breaks.
+        violations: Violations,
+    },
     /// A path parameter.
     #[error("the path parameter `{name}` is refused: {problem}")]
     Path {

@@ -40,6 +40,9 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
     if let Some(problem) = inputs.problem.take() {
         return Err(problem);
     }
+    if let Some(violations) = inputs.violations.take() {
+        return Err(RequestError::Rules { violations });
+    }
     let operation = inputs.operation;
     let merchant = inputs.merchant.clone();
     let agent = merchant.agent().inner();

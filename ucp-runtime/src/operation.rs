@@ -1,6 +1,6 @@
 //! What a generated client says of an operation of the contract.
 
-use crate::wire::Read;
+use crate::wire::{Check, Read};
 
 /// One operation of the contract, as data. Generated code has one constant of it an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Header {
 pub trait Endpoint: Send + Sync + 'static {
     /// The operation.
     const OPERATION: &'static Operation;
+    /// What the contract demands of the request's body beyond its type.
+    const RULES: &'static [Check] = &[];
     /// The body of an answer whose `ucp.status` is not `error`.
     type Success: Read + Send;
     /// The body of an answer whose `ucp.status` is `error`.

@@ -267,6 +267,7 @@ impl WithAcceptLanguage for ::ucp_runtime::Call<operations::GetProduct> {
 }
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
+    use ::ucp_runtime::wire::{Check, Object};
     use ::ucp_runtime::{Endpoint, Webhook, Header, Operation, http::Method};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
@@ -330,6 +331,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::CreateCheckout as Object>::RULES;
         type Success = super::Checkout;
         type Failure = super::ErrorResponse;
     }
@@ -452,6 +454,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::UpdateCheckout as Object>::RULES;
         type Success = super::Checkout;
         type Failure = super::ErrorResponse;
     }
@@ -517,6 +520,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::CompleteCheckout as Object>::RULES;
         type Success = super::Checkout;
         type Failure = super::ErrorResponse;
     }
@@ -647,6 +651,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::CreateCart as Object>::RULES;
         type Success = super::Cart;
         type Failure = super::ErrorResponse;
     }
@@ -769,6 +774,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::UpdateCart as Object>::RULES;
         type Success = super::Cart;
         type Failure = super::ErrorResponse;
     }
@@ -895,6 +901,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::SearchRequest as Object>::RULES;
         type Success = super::SearchResponse;
         type Failure = super::ErrorResponse;
     }
@@ -956,6 +963,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::LookupRequest as Object>::RULES;
         type Success = super::LookupResponse;
         type Failure = super::ErrorResponse;
     }
@@ -1074,6 +1082,7 @@ pub mod operations {
                 },
             ],
         );
+        const RULES: &'static [Check] = <super::GetProductRequest as Object>::RULES;
         type Success = super::GetProductResponse;
         type Failure = super::ErrorResponse;
     }
@@ -1139,6 +1148,7 @@ pub use self::order::*;
 /// Types of the contract's `ap2_mandate` part.
 pub mod ap2_mandate {
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// Signatures of both sides; a platform sends its half when completing.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1161,6 +1171,20 @@ pub mod ap2_mandate {
             "checkout_mandate",
         ];
         const SECRETS: &'static [&'static str] = &["checkout_mandate"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "merchant_authorization",
+                &[Check::Pattern("^[A-Za-z0-9_-]+\\.\\.[A-Za-z0-9_-]+$")],
+            ),
+            Check::Member(
+                "checkout_mandate",
+                &[
+                    Check::Pattern(
+                        "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]+(~[A-Za-z0-9_-]+)*$",
+                    ),
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -1213,6 +1237,16 @@ pub mod ap2_mandate {
         const NAME: &'static str = "CompleteCheckoutAp2";
         const MEMBERS: &'static [&'static str] = &["checkout_mandate"];
         const SECRETS: &'static [&'static str] = &["checkout_mandate"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "checkout_mandate",
+                &[
+                    Check::Pattern(
+                        "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]+(~[A-Za-z0-9_-]+)*$",
+                    ),
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -1432,6 +1466,7 @@ pub mod cart {
     use super::discount::{DiscountsObject, DiscountsObjectInput};
     use std::collections::BTreeMap;
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// Who is buying.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -1578,6 +1613,57 @@ pub mod cart {
             "expires_at",
             "discounts",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCart>)]),
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<LineItem>)])],
+            ),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+            Check::Member(
+                "totals",
+                &[
+                    Check::Items(&[Check::Is(wire::object_rules::<TotalsItem>)]),
+                    Check::Contains(
+                        &[
+                            Check::Required(&["type"]),
+                            Check::Member(
+                                "type",
+                                &[Check::Const(wire::Literal::Text("subtotal"))],
+                            ),
+                        ],
+                        1,
+                        Some(1),
+                    ),
+                    Check::Contains(
+                        &[
+                            Check::Required(&["type"]),
+                            Check::Member(
+                                "type",
+                                &[Check::Const(wire::Literal::Text("total"))],
+                            ),
+                        ],
+                        1,
+                        Some(1),
+                    ),
+                ],
+            ),
+            Check::Member(
+                "messages",
+                &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
+            ),
+            Check::Member(
+                "links",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
+            ),
+            Check::Member("continue_url", &[Check::Format("uri")]),
+            Check::Member("expires_at", &[Check::Format("date-time")]),
+            Check::Member(
+                "discounts",
+                &[Check::Is(wire::object_rules::<DiscountsObject>)],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -1703,6 +1789,14 @@ pub mod cart {
             "buyer",
             "discounts",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<CreateLineItem>)])],
+            ),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -1755,6 +1849,50 @@ pub mod cart {
             "services",
             "capabilities",
             "payment_handlers",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
+            Check::Member(
+                "services",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Service>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "capabilities",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Capability>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "payment_handlers",
+                &[
+                    Check::Values(
+                        &[],
+                        &[
+                            Check::Items(
+                                &[Check::Is(wire::object_rules::<PaymentHandler>)],
+                            ),
+                        ],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -1870,6 +2008,14 @@ pub mod cart {
             "buyer",
             "discounts",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<UpdateLineItem>)])],
+            ),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -1904,6 +2050,7 @@ pub mod catalog {
     };
     use std::collections::BTreeMap;
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// A category that a product belongs to.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1949,6 +2096,7 @@ pub mod catalog {
     impl wire::Object for Description {
         const NAME: &'static str = "Description";
         const MEMBERS: &'static [&'static str] = &["plain", "html", "markdown"];
+        const RULES: &'static [Check] = &[Check::MinProperties(1)];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2067,6 +2215,34 @@ pub mod catalog {
             "metadata",
             "selected",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "description",
+                &[Check::Is(wire::object_rules::<Description>)],
+            ),
+            Check::Member("url", &[Check::Format("uri")]),
+            Check::Member("price_range", &[Check::Is(wire::object_rules::<PriceRange>)]),
+            Check::Member(
+                "list_price_range",
+                &[Check::Is(wire::object_rules::<PriceRange>)],
+            ),
+            Check::Member(
+                "media",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Media>)])],
+            ),
+            Check::Member(
+                "options",
+                &[Check::Items(&[Check::Is(wire::object_rules::<DetailProductOption>)])],
+            ),
+            Check::Member(
+                "variants",
+                &[
+                    Check::Items(&[Check::Is(wire::object_rules::<Variant>)]),
+                    Check::MinItems(1),
+                ],
+            ),
+            Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2124,6 +2300,9 @@ pub mod catalog {
     impl wire::Object for DetailProductOption {
         const NAME: &'static str = "DetailProductOption";
         const MEMBERS: &'static [&'static str] = &["name", "values"];
+        const RULES: &'static [Check] = &[
+            Check::Member("values", &[Check::MinItems(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2239,6 +2418,11 @@ pub mod catalog {
             "signals",
             "attribution",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("filters", &[Check::Is(wire::object_rules::<SearchFilters>)]),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2280,6 +2464,14 @@ pub mod catalog {
     impl wire::Object for GetProductResponse {
         const NAME: &'static str = "GetProductResponse";
         const MEMBERS: &'static [&'static str] = &["ucp", "product", "messages"];
+        const RULES: &'static [Check] = &[
+            Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
+            Check::Member("product", &[Check::Is(wire::object_rules::<DetailProduct>)]),
+            Check::Member(
+                "messages",
+                &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2405,6 +2597,12 @@ pub mod catalog {
             "signals",
             "attribution",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("ids", &[Check::MinItems(1)]),
+            Check::Member("filters", &[Check::Is(wire::object_rules::<SearchFilters>)]),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2443,6 +2641,21 @@ pub mod catalog {
     impl wire::Object for LookupResponse {
         const NAME: &'static str = "LookupResponse";
         const MEMBERS: &'static [&'static str] = &["ucp", "products", "messages"];
+        const RULES: &'static [Check] = &[
+            Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
+            Check::Member(
+                "products",
+                &[
+                    Check::Items(
+                        &[Check::Is(wire::object_rules::<LookupResponseProduct>)],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "messages",
+                &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2518,6 +2731,34 @@ pub mod catalog {
             "rating",
             "tags",
             "metadata",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "description",
+                &[Check::Is(wire::object_rules::<Description>)],
+            ),
+            Check::Member("url", &[Check::Format("uri")]),
+            Check::Member("price_range", &[Check::Is(wire::object_rules::<PriceRange>)]),
+            Check::Member(
+                "list_price_range",
+                &[Check::Is(wire::object_rules::<PriceRange>)],
+            ),
+            Check::Member(
+                "media",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Media>)])],
+            ),
+            Check::Member(
+                "options",
+                &[Check::Items(&[Check::Is(wire::object_rules::<ProductOption>)])],
+            ),
+            Check::Member(
+                "variants",
+                &[
+                    Check::Items(&[Check::Is(wire::object_rules::<LookupVariant>)]),
+                    Check::MinItems(1),
+                ],
+            ),
+            Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -2632,6 +2873,26 @@ pub mod catalog {
             "seller",
             "inputs",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "description",
+                &[Check::Is(wire::object_rules::<Description>)],
+            ),
+            Check::Member("url", &[Check::Format("uri")]),
+            Check::Member("price", &[Check::Is(wire::object_rules::<Price>)]),
+            Check::Member("list_price", &[Check::Is(wire::object_rules::<Price>)]),
+            Check::Member(
+                "unit_price",
+                &[Check::Is(wire::object_rules::<VariantUnitPrice>)],
+            ),
+            Check::Member(
+                "media",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Media>)])],
+            ),
+            Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
+            Check::Member("seller", &[Check::Is(wire::object_rules::<VariantSeller>)]),
+            Check::Member("inputs", &[Check::MinItems(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2712,6 +2973,11 @@ pub mod catalog {
             "alt_text",
             "width",
             "height",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("url", &[Check::Format("uri")]),
+            Check::Member("width", &[Check::Minimum(1)]),
+            Check::Member("height", &[Check::Minimum(1)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -2813,6 +3079,7 @@ pub mod catalog {
     impl wire::Object for PaginationRequest {
         const NAME: &'static str = "PaginationRequest";
         const MEMBERS: &'static [&'static str] = &["cursor", "limit"];
+        const RULES: &'static [Check] = &[Check::Member("limit", &[Check::Minimum(1)])];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2850,6 +3117,20 @@ pub mod catalog {
             "has_next_page",
             "total_count",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("total_count", &[Check::Minimum(0)]),
+            Check::When(
+                &[
+                    Check::Required(&["has_next_page"]),
+                    Check::Member(
+                        "has_next_page",
+                        &[Check::Const(wire::Literal::Bool(true))],
+                    ),
+                ],
+                &[Check::Required(&["cursor"])],
+                &[],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2885,6 +3166,10 @@ pub mod catalog {
     impl wire::Object for Price {
         const NAME: &'static str = "Price";
         const MEMBERS: &'static [&'static str] = &["amount", "currency"];
+        const RULES: &'static [Check] = &[
+            Check::Member("amount", &[Check::Minimum(0)]),
+            Check::Member("currency", &[Check::Pattern("^[A-Z]{3}$")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2951,6 +3236,10 @@ pub mod catalog {
     impl wire::Object for PriceFilter {
         const NAME: &'static str = "PriceFilter";
         const MEMBERS: &'static [&'static str] = &["min", "max"];
+        const RULES: &'static [Check] = &[
+            Check::Member("min", &[Check::Minimum(0)]),
+            Check::Member("max", &[Check::Minimum(0)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -2980,6 +3269,10 @@ pub mod catalog {
     impl wire::Object for PriceRange {
         const NAME: &'static str = "PriceRange";
         const MEMBERS: &'static [&'static str] = &["min", "max"];
+        const RULES: &'static [Check] = &[
+            Check::Member("min", &[Check::Is(wire::object_rules::<Price>)]),
+            Check::Member("max", &[Check::Is(wire::object_rules::<Price>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3054,6 +3347,34 @@ pub mod catalog {
             "tags",
             "metadata",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "description",
+                &[Check::Is(wire::object_rules::<Description>)],
+            ),
+            Check::Member("url", &[Check::Format("uri")]),
+            Check::Member("price_range", &[Check::Is(wire::object_rules::<PriceRange>)]),
+            Check::Member(
+                "list_price_range",
+                &[Check::Is(wire::object_rules::<PriceRange>)],
+            ),
+            Check::Member(
+                "media",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Media>)])],
+            ),
+            Check::Member(
+                "options",
+                &[Check::Items(&[Check::Is(wire::object_rules::<ProductOption>)])],
+            ),
+            Check::Member(
+                "variants",
+                &[
+                    Check::Items(&[Check::Is(wire::object_rules::<Variant>)]),
+                    Check::MinItems(1),
+                ],
+            ),
+            Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3109,6 +3430,9 @@ pub mod catalog {
     impl wire::Object for ProductOption {
         const NAME: &'static str = "ProductOption";
         const MEMBERS: &'static [&'static str] = &["name", "values"];
+        const RULES: &'static [Check] = &[
+            Check::Member("values", &[Check::MinItems(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3154,6 +3478,12 @@ pub mod catalog {
             "scale_min",
             "scale_max",
             "count",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("value", &[Check::Minimum(0)]),
+            Check::Member("scale_min", &[Check::Minimum(0)]),
+            Check::Member("scale_max", &[Check::Minimum(1)]),
+            Check::Member("count", &[Check::Minimum(0)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -3224,6 +3554,9 @@ pub mod catalog {
     impl wire::Object for SearchFilters {
         const NAME: &'static str = "SearchFilters";
         const MEMBERS: &'static [&'static str] = &["categories", "price"];
+        const RULES: &'static [Check] = &[
+            Check::Member("price", &[Check::Is(wire::object_rules::<PriceFilter>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3329,6 +3662,15 @@ pub mod catalog {
             "filters",
             "pagination",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+            Check::Member("filters", &[Check::Is(wire::object_rules::<SearchFilters>)]),
+            Check::Member(
+                "pagination",
+                &[Check::Is(wire::object_rules::<PaginationRequest>)],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3374,6 +3716,21 @@ pub mod catalog {
             "products",
             "pagination",
             "messages",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
+            Check::Member(
+                "products",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Product>)])],
+            ),
+            Check::Member(
+                "pagination",
+                &[Check::Is(wire::object_rules::<PaginationResponse>)],
+            ),
+            Check::Member(
+                "messages",
+                &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -3485,6 +3842,50 @@ pub mod catalog {
             "capabilities",
             "payment_handlers",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
+            Check::Member(
+                "services",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Service>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "capabilities",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Capability>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "payment_handlers",
+                &[
+                    Check::Values(
+                        &[],
+                        &[
+                            Check::Items(
+                                &[Check::Is(wire::object_rules::<PaymentHandler>)],
+                            ),
+                        ],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3574,6 +3975,25 @@ pub mod catalog {
             "tags",
             "metadata",
             "seller",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "description",
+                &[Check::Is(wire::object_rules::<Description>)],
+            ),
+            Check::Member("url", &[Check::Format("uri")]),
+            Check::Member("price", &[Check::Is(wire::object_rules::<Price>)]),
+            Check::Member("list_price", &[Check::Is(wire::object_rules::<Price>)]),
+            Check::Member(
+                "unit_price",
+                &[Check::Is(wire::object_rules::<VariantUnitPrice>)],
+            ),
+            Check::Member(
+                "media",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Media>)])],
+            ),
+            Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
+            Check::Member("seller", &[Check::Is(wire::object_rules::<VariantSeller>)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -3694,6 +4114,12 @@ pub mod catalog {
     impl wire::Object for VariantSeller {
         const NAME: &'static str = "VariantSeller";
         const MEMBERS: &'static [&'static str] = &["name", "links"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "links",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -3735,6 +4161,10 @@ pub mod catalog {
             "currency",
             "measure",
             "reference",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("amount", &[Check::Minimum(0)]),
+            Check::Member("currency", &[Check::Pattern("^[A-Z]{3}$")]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -3836,6 +4266,7 @@ pub mod checkout {
     use super::fulfillment::{CreateFulfillment, Fulfillment, UpdateFulfillment};
     use std::collections::BTreeMap;
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// A purchase on its way from chosen items to a placed order.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3912,6 +4343,70 @@ pub mod checkout {
             "discounts",
             "fulfillment",
             "ap2",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "ucp",
+                &[Check::Is(wire::object_rules::<UcpResponseCheckout>)],
+            ),
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<LineItem>)])],
+            ),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+            Check::Member("status", &[Check::Known(wire::knows::<CheckoutStatus>)]),
+            Check::Member(
+                "totals",
+                &[
+                    Check::Items(&[Check::Is(wire::object_rules::<TotalsItem>)]),
+                    Check::Contains(
+                        &[
+                            Check::Required(&["type"]),
+                            Check::Member(
+                                "type",
+                                &[Check::Const(wire::Literal::Text("subtotal"))],
+                            ),
+                        ],
+                        1,
+                        Some(1),
+                    ),
+                    Check::Contains(
+                        &[
+                            Check::Required(&["type"]),
+                            Check::Member(
+                                "type",
+                                &[Check::Const(wire::Literal::Text("total"))],
+                            ),
+                        ],
+                        1,
+                        Some(1),
+                    ),
+                ],
+            ),
+            Check::Member(
+                "messages",
+                &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
+            ),
+            Check::Member(
+                "links",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
+            ),
+            Check::Member("expires_at", &[Check::Format("date-time")]),
+            Check::Member("continue_url", &[Check::Format("uri")]),
+            Check::Member(
+                "order",
+                &[Check::Is(wire::object_rules::<OrderConfirmation>)],
+            ),
+            Check::Member(
+                "discounts",
+                &[Check::Is(wire::object_rules::<DiscountsObject>)],
+            ),
+            Check::Member(
+                "fulfillment",
+                &[Check::Is(wire::object_rules::<Fulfillment>)],
+            ),
+            Check::Member("ap2", &[Check::Is(wire::object_rules::<CheckoutAp2>)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -4085,6 +4580,10 @@ pub mod checkout {
             "cart_id",
             "ap2",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+            Check::Member("ap2", &[Check::Is(wire::object_rules::<CompleteCheckoutAp2>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -4223,6 +4722,18 @@ pub mod checkout {
             "discounts",
             "fulfillment",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<CreateLineItem>)])],
+            ),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+            Check::Member(
+                "fulfillment",
+                &[Check::Is(wire::object_rules::<CreateFulfillment>)],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -4270,6 +4781,9 @@ pub mod checkout {
     impl wire::Object for OrderConfirmation {
         const NAME: &'static str = "OrderConfirmation";
         const MEMBERS: &'static [&'static str] = &["id", "label", "permalink_url"];
+        const RULES: &'static [Check] = &[
+            Check::Member("permalink_url", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -4538,6 +5052,13 @@ pub mod checkout {
             "transport",
             "endpoint",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("spec", &[Check::Format("uri")]),
+            Check::Member("schema", &[Check::Format("uri")]),
+            Check::Member("transport", &[Check::Known(wire::knows::<ServiceTransport>)]),
+            Check::Member("endpoint", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -4592,6 +5113,54 @@ pub mod checkout {
             "services",
             "capabilities",
             "payment_handlers",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
+            Check::Member(
+                "services",
+                &[
+                    Check::Values(
+                        &[],
+                        &[
+                            Check::Items(
+                                &[Check::Is(wire::object_rules::<ServiceResponse>)],
+                            ),
+                        ],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "capabilities",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Capability>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "payment_handlers",
+                &[
+                    Check::Values(
+                        &[],
+                        &[
+                            Check::Items(
+                                &[Check::Is(wire::object_rules::<PaymentHandler>)],
+                            ),
+                        ],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -4720,6 +5289,18 @@ pub mod checkout {
             "discounts",
             "fulfillment",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<UpdateLineItem>)])],
+            ),
+            Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
+            Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
+            Check::Member(
+                "fulfillment",
+                &[Check::Is(wire::object_rules::<UpdateFulfillment>)],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -4758,6 +5339,7 @@ pub mod checkout {
 pub mod common {
     use std::collections::BTreeMap;
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// A kind of instrument that can be used with a handler.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4774,6 +5356,9 @@ pub mod common {
     impl wire::Object for AvailablePaymentInstrument {
         const NAME: &'static str = "AvailablePaymentInstrument";
         const MEMBERS: &'static [&'static str] = &["type", "constraints"];
+        const RULES: &'static [Check] = &[
+            Check::Member("constraints", &[Check::MinProperties(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -4823,6 +5408,24 @@ pub mod common {
             "id",
             "config",
             "extends",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("spec", &[Check::Format("uri")]),
+            Check::Member("schema", &[Check::Format("uri")]),
+            Check::Member(
+                "extends",
+                &[
+                    Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$"),
+                    Check::MinItems(1),
+                    Check::Items(
+                        &[
+                            Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$"),
+                            Check::Type(&["string"]),
+                        ],
+                    ),
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -4954,6 +5557,17 @@ pub mod common {
             "currency",
             "eligibility",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "eligibility",
+                &[
+                    Check::Items(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                    Check::UniqueItems,
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5018,6 +5632,9 @@ pub mod common {
     impl wire::Object for CreateLineItem {
         const NAME: &'static str = "CreateLineItem";
         const MEMBERS: &'static [&'static str] = &["item", "quantity"];
+        const RULES: &'static [Check] = &[
+            Check::Member("quantity", &[Check::Minimum(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5053,6 +5670,17 @@ pub mod common {
     impl wire::Object for ErrorResponse {
         const NAME: &'static str = "ErrorResponse";
         const MEMBERS: &'static [&'static str] = &["ucp", "messages", "continue_url"];
+        const RULES: &'static [Check] = &[
+            Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpError>)]),
+            Check::Member(
+                "messages",
+                &[
+                    Check::Items(&[Check::Is(wire::union_rules::<Message>)]),
+                    Check::MinItems(1),
+                ],
+            ),
+            Check::Member("continue_url", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5092,6 +5720,10 @@ pub mod common {
     impl wire::Object for Item {
         const NAME: &'static str = "Item";
         const MEMBERS: &'static [&'static str] = &["id", "title", "price", "image_url"];
+        const RULES: &'static [Check] = &[
+            Check::Member("price", &[Check::Minimum(0)]),
+            Check::Member("image_url", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5186,6 +5818,14 @@ pub mod common {
             "totals",
             "parent_id",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("item", &[Check::Is(wire::object_rules::<Item>)]),
+            Check::Member("quantity", &[Check::Minimum(1)]),
+            Check::Member(
+                "totals",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5226,6 +5866,7 @@ pub mod common {
     impl wire::Object for Link {
         const NAME: &'static str = "Link";
         const MEMBERS: &'static [&'static str] = &["type", "url", "title"];
+        const RULES: &'static [Check] = &[Check::Member("url", &[Check::Format("uri")])];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5258,6 +5899,28 @@ pub mod common {
     }
     impl wire::Union for Message {
         const NAME: &'static str = "Message";
+        const RULES: &'static [Check] = &[
+            Check::When(
+                &[Check::Member("type", &[Check::Const(wire::Literal::Text("error"))])],
+                &[Check::Is(wire::object_rules::<MessageError>)],
+                &[],
+            ),
+            Check::When(
+                &[
+                    Check::Member(
+                        "type",
+                        &[Check::Const(wire::Literal::Text("warning"))],
+                    ),
+                ],
+                &[Check::Is(wire::object_rules::<MessageWarning>)],
+                &[],
+            ),
+            Check::When(
+                &[Check::Member("type", &[Check::Const(wire::Literal::Text("info"))])],
+                &[Check::Is(wire::object_rules::<MessageInfo>)],
+                &[],
+            ),
+        ];
         fn select(value: &wire::Value) -> Option<wire::ReadArm<Self>> {
             match wire::tag(value, "type")? {
                 "error" => {
@@ -5347,6 +6010,16 @@ pub mod common {
             "content_type",
             "content",
             "severity",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "content_type",
+                &[Check::Known(wire::knows::<MessageErrorContentType>)],
+            ),
+            Check::Member(
+                "severity",
+                &[Check::Known(wire::knows::<MessageErrorSeverity>)],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -5475,6 +6148,12 @@ pub mod common {
             "content_type",
             "content",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "content_type",
+                &[Check::Known(wire::knows::<MessageInfoContentType>)],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5573,6 +6252,14 @@ pub mod common {
             "image_url",
             "url",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "content_type",
+                &[Check::Known(wire::knows::<MessageWarningContentType>)],
+            ),
+            Check::Member("image_url", &[Check::Format("uri")]),
+            Check::Member("url", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -5669,6 +6356,20 @@ pub mod common {
             "id",
             "config",
             "available_instruments",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("spec", &[Check::Format("uri")]),
+            Check::Member("schema", &[Check::Format("uri")]),
+            Check::Member(
+                "available_instruments",
+                &[
+                    Check::Items(
+                        &[Check::Is(wire::object_rules::<AvailablePaymentInstrument>)],
+                    ),
+                    Check::MinItems(1),
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -5882,6 +6583,13 @@ pub mod common {
             "transport",
             "endpoint",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("spec", &[Check::Format("uri")]),
+            Check::Member("schema", &[Check::Format("uri")]),
+            Check::Member("transport", &[Check::Known(wire::knows::<ServiceTransport>)]),
+            Check::Member("endpoint", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6002,6 +6710,9 @@ pub mod common {
             "dev.ucp.buyer_ip",
             "dev.ucp.user_agent",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Names(&[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6034,6 +6745,46 @@ pub mod common {
     impl wire::Object for Total {
         const NAME: &'static str = "Total";
         const MEMBERS: &'static [&'static str] = &["type", "display_text", "amount"];
+        const RULES: &'static [Check] = &[
+            Check::When(
+                &[
+                    Check::Required(&["type"]),
+                    Check::Member(
+                        "type",
+                        &[
+                            Check::Enum(
+                                &[
+                                    wire::Literal::Text("discount"),
+                                    wire::Literal::Text("items_discount"),
+                                ],
+                            ),
+                        ],
+                    ),
+                ],
+                &[Check::Member("amount", &[Check::ExclusiveMaximum(0)])],
+                &[],
+            ),
+            Check::When(
+                &[
+                    Check::Required(&["type"]),
+                    Check::Member(
+                        "type",
+                        &[
+                            Check::Enum(
+                                &[
+                                    wire::Literal::Text("subtotal"),
+                                    wire::Literal::Text("fulfillment"),
+                                    wire::Literal::Text("tax"),
+                                    wire::Literal::Text("fee"),
+                                ],
+                            ),
+                        ],
+                    ),
+                ],
+                &[Check::Member("amount", &[Check::Minimum(0)])],
+                &[],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6074,6 +6825,73 @@ pub mod common {
             "display_text",
             "amount",
             "lines",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::When(
+                &[
+                    Check::Required(&["type"]),
+                    Check::Member(
+                        "type",
+                        &[
+                            Check::Enum(
+                                &[
+                                    wire::Literal::Text("discount"),
+                                    wire::Literal::Text("items_discount"),
+                                ],
+                            ),
+                        ],
+                    ),
+                ],
+                &[Check::Member("amount", &[Check::ExclusiveMaximum(0)])],
+                &[],
+            ),
+            Check::When(
+                &[
+                    Check::Required(&["type"]),
+                    Check::Member(
+                        "type",
+                        &[
+                            Check::Enum(
+                                &[
+                                    wire::Literal::Text("subtotal"),
+                                    wire::Literal::Text("fulfillment"),
+                                    wire::Literal::Text("tax"),
+                                    wire::Literal::Text("fee"),
+                                ],
+                            ),
+                        ],
+                    ),
+                ],
+                &[Check::Member("amount", &[Check::Minimum(0)])],
+                &[],
+            ),
+            Check::When(
+                &[
+                    Check::Required(&["type"]),
+                    Check::Member(
+                        "type",
+                        &[
+                            Check::Not(
+                                &[
+                                    Check::Enum(
+                                        &[
+                                            wire::Literal::Text("subtotal"),
+                                            wire::Literal::Text("items_discount"),
+                                            wire::Literal::Text("discount"),
+                                            wire::Literal::Text("fulfillment"),
+                                            wire::Literal::Text("tax"),
+                                            wire::Literal::Text("fee"),
+                                            wire::Literal::Text("total"),
+                                        ],
+                                    ),
+                                ],
+                            ),
+                        ],
+                    ),
+                ],
+                &[Check::Required(&["display_text"])],
+                &[],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -6148,6 +6966,49 @@ pub mod common {
             "services",
             "capabilities",
             "payment_handlers",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member(
+                "services",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Service>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "capabilities",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Capability>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "payment_handlers",
+                &[
+                    Check::Values(
+                        &[],
+                        &[
+                            Check::Items(
+                                &[Check::Is(wire::object_rules::<PaymentHandler>)],
+                            ),
+                        ],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -6265,6 +7126,9 @@ pub mod common {
             "quantity",
             "parent_id",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("quantity", &[Check::Minimum(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6299,6 +7163,7 @@ pub mod common {
 /// Types of the contract's `discount` part.
 pub mod discount {
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// Part of a discount that falls on one place.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6315,6 +7180,7 @@ pub mod discount {
     impl wire::Object for Allocation {
         const NAME: &'static str = "Allocation";
         const MEMBERS: &'static [&'static str] = &["path", "amount"];
+        const RULES: &'static [Check] = &[Check::Member("amount", &[Check::Minimum(0)])];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6377,6 +7243,22 @@ pub mod discount {
             "provisional",
             "eligibility",
             "allocations",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("amount", &[Check::Minimum(0)]),
+            Check::Member(
+                "method",
+                &[Check::Known(wire::knows::<AppliedDiscountMethod>)],
+            ),
+            Check::Member("priority", &[Check::Minimum(1)]),
+            Check::Member(
+                "eligibility",
+                &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+            ),
+            Check::Member(
+                "allocations",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Allocation>)])],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -6455,6 +7337,12 @@ pub mod discount {
     impl wire::Object for DiscountsObject {
         const NAME: &'static str = "DiscountsObject";
         const MEMBERS: &'static [&'static str] = &["codes", "applied"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "applied",
+                &[Check::Items(&[Check::Is(wire::object_rules::<AppliedDiscount>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6536,6 +7424,7 @@ pub mod discount {
 pub mod fulfillment {
     use super::common::{PostalAddress, Total};
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// How the items of a checkout reach the buyer.
     ///
     /// As `create` requests send it.
@@ -6579,6 +7468,16 @@ pub mod fulfillment {
     impl wire::Object for CreateFulfillment {
         const NAME: &'static str = "CreateFulfillment";
         const MEMBERS: &'static [&'static str] = &["methods"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "methods",
+                &[
+                    Check::Items(
+                        &[Check::Is(wire::object_rules::<CreateFulfillmentMethod>)],
+                    ),
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6750,6 +7649,9 @@ pub mod fulfillment {
             "selected_destination_id",
             "groups",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6785,6 +7687,20 @@ pub mod fulfillment {
     impl wire::Object for Fulfillment {
         const NAME: &'static str = "Fulfillment";
         const MEMBERS: &'static [&'static str] = &["methods", "available_methods"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "methods",
+                &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentMethod>)])],
+            ),
+            Check::Member(
+                "available_methods",
+                &[
+                    Check::Items(
+                        &[Check::Is(wire::object_rules::<FulfillmentAvailableMethod>)],
+                    ),
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -6822,6 +7738,12 @@ pub mod fulfillment {
             "line_item_ids",
             "fulfillable_on",
             "description",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "type",
+                &[Check::Known(wire::knows::<FulfillmentAvailableMethodType>)],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -7006,6 +7928,12 @@ pub mod fulfillment {
             "options",
             "selected_option_id",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "options",
+                &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentOption>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -7053,6 +7981,13 @@ pub mod fulfillment {
             "destinations",
             "selected_destination_id",
             "groups",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
+            Check::Member(
+                "groups",
+                &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentGroup>)])],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -7145,6 +8080,14 @@ pub mod fulfillment {
             "earliest_fulfillment_time",
             "latest_fulfillment_time",
             "totals",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("earliest_fulfillment_time", &[Check::Format("date-time")]),
+            Check::Member("latest_fulfillment_time", &[Check::Format("date-time")]),
+            Check::Member(
+                "totals",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -7544,6 +8487,16 @@ pub mod fulfillment {
     impl wire::Object for UpdateFulfillment {
         const NAME: &'static str = "UpdateFulfillment";
         const MEMBERS: &'static [&'static str] = &["methods"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "methods",
+                &[
+                    Check::Items(
+                        &[Check::Is(wire::object_rules::<UpdateFulfillmentMethod>)],
+                    ),
+                ],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -7725,6 +8678,9 @@ pub mod fulfillment {
             "selected_destination_id",
             "groups",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -7768,6 +8724,7 @@ pub mod order {
     };
     use std::collections::BTreeMap;
     use ::ucp_runtime::wire;
+    use ::ucp_runtime::wire::Check;
     /// A correction after the order, mostly of money, that delivery does not explain.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7801,6 +8758,14 @@ pub mod order {
             "line_items",
             "totals",
             "description",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("occurred_at", &[Check::Format("date-time")]),
+            Check::Member("status", &[Check::Known(wire::knows::<AdjustmentStatus>)]),
+            Check::Member(
+                "totals",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -7922,6 +8887,16 @@ pub mod order {
             "description",
             "fulfillable_on",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<ExpectationLineItem>)])],
+            ),
+            Check::Member(
+                "method_type",
+                &[Check::Known(wire::knows::<ExpectationMethodType>)],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -7961,6 +8936,9 @@ pub mod order {
     impl wire::Object for ExpectationLineItem {
         const NAME: &'static str = "ExpectationLineItem";
         const MEMBERS: &'static [&'static str] = &["id", "quantity"];
+        const RULES: &'static [Check] = &[
+            Check::Member("quantity", &[Check::Minimum(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -8053,6 +9031,18 @@ pub mod order {
             "carrier",
             "description",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("occurred_at", &[Check::Format("date-time")]),
+            Check::Member(
+                "line_items",
+                &[
+                    Check::Items(
+                        &[Check::Is(wire::object_rules::<FulfillmentEventLineItem>)],
+                    ),
+                ],
+            ),
+            Check::Member("tracking_url", &[Check::Format("uri")]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -8096,6 +9086,9 @@ pub mod order {
     impl wire::Object for FulfillmentEventLineItem {
         const NAME: &'static str = "FulfillmentEventLineItem";
         const MEMBERS: &'static [&'static str] = &["id", "quantity"];
+        const RULES: &'static [Check] = &[
+            Check::Member("quantity", &[Check::Minimum(1)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -8160,6 +9153,54 @@ pub mod order {
             "messages",
             "attribution",
         ];
+        const RULES: &'static [Check] = &[
+            Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseOrder>)]),
+            Check::Member("permalink_url", &[Check::Format("uri")]),
+            Check::Member(
+                "line_items",
+                &[Check::Items(&[Check::Is(wire::object_rules::<OrderLineItem>)])],
+            ),
+            Check::Member(
+                "fulfillment",
+                &[Check::Is(wire::object_rules::<OrderFulfillment>)],
+            ),
+            Check::Member(
+                "adjustments",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Adjustment>)])],
+            ),
+            Check::Member(
+                "totals",
+                &[
+                    Check::Items(&[Check::Is(wire::object_rules::<TotalsItem>)]),
+                    Check::Contains(
+                        &[
+                            Check::Required(&["type"]),
+                            Check::Member(
+                                "type",
+                                &[Check::Const(wire::Literal::Text("subtotal"))],
+                            ),
+                        ],
+                        1,
+                        Some(1),
+                    ),
+                    Check::Contains(
+                        &[
+                            Check::Required(&["type"]),
+                            Check::Member(
+                                "type",
+                                &[Check::Const(wire::Literal::Text("total"))],
+                            ),
+                        ],
+                        1,
+                        Some(1),
+                    ),
+                ],
+            ),
+            Check::Member(
+                "messages",
+                &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -8209,6 +9250,16 @@ pub mod order {
     impl wire::Object for OrderFulfillment {
         const NAME: &'static str = "OrderFulfillment";
         const MEMBERS: &'static [&'static str] = &["expectations", "events"];
+        const RULES: &'static [Check] = &[
+            Check::Member(
+                "expectations",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Expectation>)])],
+            ),
+            Check::Member(
+                "events",
+                &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentEvent>)])],
+            ),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -8253,6 +9304,18 @@ pub mod order {
             "totals",
             "status",
             "parent_id",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("item", &[Check::Is(wire::object_rules::<Item>)]),
+            Check::Member(
+                "quantity",
+                &[Check::Is(wire::object_rules::<OrderLineItemQuantity>)],
+            ),
+            Check::Member(
+                "totals",
+                &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
+            ),
+            Check::Member("status", &[Check::Known(wire::knows::<OrderLineItemStatus>)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -8299,6 +9362,11 @@ pub mod order {
     impl wire::Object for OrderLineItemQuantity {
         const NAME: &'static str = "OrderLineItemQuantity";
         const MEMBERS: &'static [&'static str] = &["original", "total", "fulfilled"];
+        const RULES: &'static [Check] = &[
+            Check::Member("original", &[Check::Minimum(0)]),
+            Check::Member("total", &[Check::Minimum(0)]),
+            Check::Member("fulfilled", &[Check::Minimum(0)]),
+        ];
         fn read_members(
             members: &mut wire::Members<'_>,
         ) -> Result<Self, wire::DecodeError> {
@@ -8387,6 +9455,50 @@ pub mod order {
             "services",
             "capabilities",
             "payment_handlers",
+        ];
+        const RULES: &'static [Check] = &[
+            Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
+            Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
+            Check::Member(
+                "services",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Service>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "capabilities",
+                &[
+                    Check::Values(
+                        &[],
+                        &[Check::Items(&[Check::Is(wire::object_rules::<Capability>)])],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
+            Check::Member(
+                "payment_handlers",
+                &[
+                    Check::Values(
+                        &[],
+                        &[
+                            Check::Items(
+                                &[Check::Is(wire::object_rules::<PaymentHandler>)],
+                            ),
+                        ],
+                    ),
+                    Check::Names(
+                        &[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")],
+                    ),
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,

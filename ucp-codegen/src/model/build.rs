@@ -2,11 +2,11 @@
 
 use super::names::{self, Scope};
 use super::{
-    Argument, Arm, Field, Item, Method, Model, Presence, Struct, Ty, Union, Vocabulary, boxing,
-    docs,
+    Argument, Arm, Field, Item, Method, Model, Of, Presence, Rule, Struct, Ty, Union, Vocabulary,
+    boxing, docs,
 };
 use crate::contract::{Location, Operation};
-use crate::schema::{Docs, Graph, Node, NodeId, Shape, Type, View};
+use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
 use crate::source::{Place, Source};
 use heck::ToUpperCamelCase;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +65,7 @@ pub(crate) fn build(
         names: BTreeMap::new(),
         boxed: boxing::boxed(graph),
         floats: floats(graph),
+        ruled: ruled(graph),
     };
     let mut scope = Scope::default();
     builder.name_all(&mut scope);
@@ -184,6 +185,8 @@ struct Builder<'a> {
     names: BTreeMap<NodeId, String>,
     boxed: BTreeSet<(NodeId, NodeId)>,
     floats: BTreeSet<NodeId>,
+    /// The nodes that demand something beyond their types, at any depth.
+    ruled: BTreeSet<NodeId>,
 }
 
 impl Builder<'_> {
@@ -484,7 +487,7 @@ impl Builder<'_> {
         sent: &BTreeSet<NodeId>,
         credentials: &BTreeSet<NodeId>,
     ) -> Struct {
-        let mut scope = Scope::with(["extra"]);
+        let mut scope = Scope::with(["extra", "new", "validate"]);
         let fields: Vec<Field> = fields
             .iter()
             .map(|field| {
@@ -526,6 +529,7 @@ impl Builder<'_> {
             secrets,
             deprecated: node.docs.deprecated.clone(),
             total: !self.floats.contains(&id),
+            rules: self.rules(id),
         }
     }
 
@@ -564,6 +568,23 @@ impl Builder<'_> {
             return text;
         }
         format!("{text}\n\nAs {} requests send it.", verbs.join(" and "))
+    }
+
+    /// What a type demands: of its members, then as a whole.
+    fn rules(&self, id: NodeId) -> Vec<Rule> {
+        let Some(node) = self.graph.node(id) else {
+            return Vec::new();
+        };
+        Check::convert(&node.all_checks(), &|of: &NodeId| {
+            let of = self.graph.shared(*of);
+            let name = self.named(of);
+            let shape = self.graph.node(of).map(|node| &node.shape)?;
+            self.ruled.contains(&of).then_some(match shape {
+                Shape::Object(_) => Of::Struct(name),
+                Shape::Union { .. } => Of::Union(name),
+                Shape::Vocabulary(_) => Of::Vocabulary(name),
+            })
+        })
     }
 
     fn vocabulary(&self, id: NodeId, node: &Node, values: &[String]) -> Vocabulary {
@@ -636,6 +657,7 @@ impl Builder<'_> {
             tag: tag.cloned(),
             arms,
             total: !self.floats.contains(&id),
+            rules: self.rules(id),
         }
     }
 
@@ -757,10 +779,41 @@ impl Builder<'_> {
             arguments,
             managed,
             body: bodies.request.as_ref().map(|ty| self.ty(None, ty)),
+            ruled_body: match &bodies.request {
+                Some(Type::Node(id)) => {
+                    self.ruled.contains(&self.graph.shared(*id))
+                        && self
+                            .graph
+                            .node(*id)
+                            .is_some_and(|node| matches!(node.shape, Shape::Object(_)))
+                }
+                _ => false,
+            },
             success: self.ty(None, &bodies.success),
             failure: self.ty(None, &bodies.failure),
             docs: operation_docs(operation, &format!("`{}` of the contract.", operation.id)),
             deprecated: operation.deprecated,
+        }
+    }
+}
+
+/// The nodes that demand something beyond what types hold. Grows until nothing changes, so that a
+/// node which only refers to such a node is one too.
+fn ruled(graph: &Graph) -> BTreeSet<NodeId> {
+    let mut found: BTreeSet<NodeId> = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for id in graph.ids() {
+            let Some(node) = graph.node(id) else { continue };
+            let known = |of: &NodeId| found.contains(&graph.shared(*of)).then_some(*of);
+            let demands = matches!(node.shape, Shape::Vocabulary(_))
+                || !Check::convert(&node.all_checks(), &known).is_empty();
+            if demands {
+                found.insert(graph.shared(id));
+            }
+        }
+        if found.len() == before {
+            return found;
         }
     }
 }

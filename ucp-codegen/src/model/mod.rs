@@ -7,6 +7,7 @@ mod build;
 mod docs;
 mod names;
 
+use crate::schema::Check;
 use std::collections::BTreeMap;
 
 pub(crate) use build::{Bodies, Contract, build};
@@ -44,6 +45,16 @@ impl Item {
             Self::Union(item) => &item.name,
         }
     }
+}
+
+/// A rule that a type carries, and how it refers to the rules of another.
+pub(crate) type Rule = Check<Of>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Of {
+    Struct(String),
+    Union(String),
+    Vocabulary(String),
 }
 
 /// A Rust type.
@@ -98,6 +109,7 @@ pub(crate) struct Struct {
     pub(crate) deprecated: Option<String>,
     /// Whether equality is total: nothing in it is a float.
     pub(crate) total: bool,
+    pub(crate) rules: Vec<Rule>,
 }
 
 #[derive(Debug)]
@@ -116,6 +128,7 @@ pub(crate) struct Union {
     pub(crate) tag: Option<String>,
     pub(crate) arms: Vec<Arm>,
     pub(crate) total: bool,
+    pub(crate) rules: Vec<Rule>,
 }
 
 #[derive(Debug)]
@@ -155,6 +168,8 @@ pub(crate) struct Method {
     /// Declared header parameters that the runtime fills, and whether the contract requires them.
     pub(crate) managed: Vec<(String, bool)>,
     pub(crate) body: Option<Ty>,
+    /// Whether the contract demands something of the body beyond its type.
+    pub(crate) ruled_body: bool,
     pub(crate) success: Ty,
     pub(crate) failure: Ty,
     pub(crate) docs: String,

@@ -4,12 +4,13 @@ use heck::{ToSnakeCase, ToUpperCamelCase};
 use std::collections::BTreeSet;
 
 /// Types that generated code uses by their short names.
-const TAKEN: [&str; 31] = [
+const TAKEN: [&str; 32] = [
     "Any",
     "Box",
     "Borrow",
     "BTreeMap",
     "Call",
+    "Check",
     "Client",
     "Clone",
     "Debug",

@@ -24,6 +24,8 @@ pub(super) fn render(model: &Model) -> TokenStream {
         (all().any(|item| !item.managed.is_empty()), "Header"),
         (true, "Operation"),
     ];
+    let ruled = model.methods.iter().any(|item| item.ruled_body);
+    let wire = ruled.then(|| quote! { use ::ucp_runtime::wire::{Check, Object}; });
     let imports = used
         .iter()
         .filter(|(used, _)| *used)
@@ -59,6 +61,7 @@ pub(super) fn render(model: &Model) -> TokenStream {
 
         /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
         pub mod operations {
+            #wire
             use ::ucp_runtime::{#(#imports,)* http::Method};
 
             #(#endpoints)*
@@ -115,6 +118,10 @@ fn endpoint(item: &Method, release: &str) -> TokenStream {
     let (marker, operation) = (ident(&item.marker), operation(item, release));
     let (success, failure) = (qualified(&item.success), qualified(&item.failure));
     let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
+    let rules = item.ruled_body.then(|| {
+        let body = item.body.as_ref().map(qualified);
+        quote! { const RULES: &'static [Check] = <#body as Object>::RULES; }
+    });
     quote! {
         #docs
         #[derive(Clone, Copy, Debug)]
@@ -123,6 +130,7 @@ fn endpoint(item: &Method, release: &str) -> TokenStream {
 
         impl Endpoint for #marker {
             const OPERATION: &'static Operation = &#operation;
+            #rules
             type Success = #success;
             type Failure = #failure;
         }

@@ -1,6 +1,7 @@
 //! Stage `render`: the model as tokens. One function a construct; nothing is decided here.
 
 mod client;
+mod rules;
 mod types;
 
 use crate::model::{Item, Model, Presence, Ty};
@@ -68,6 +69,10 @@ fn types_module(
         quote! { use super::#module::{#(#names),*}; }
     });
     let map = has_map.then(|| quote! { use std::collections::BTreeMap; });
+    let check = items
+        .iter()
+        .any(has_rules)
+        .then(|| quote! { use ::ucp_runtime::wire::Check; });
     let docs = doc(&match name {
         "common" => "Types that several parts of the contract use.".to_owned(),
         _ => format!(
@@ -105,12 +110,21 @@ fn types_module(
             #(#imports)*
             #map
             use ::ucp_runtime::wire;
+            #check
 
             #(#bodies)*
             #objects
             #vocabularies
             #unions
         }
+    }
+}
+
+fn has_rules(item: &Item) -> bool {
+    match item {
+        Item::Struct(item) => !item.rules.is_empty(),
+        Item::Union(item) => !item.rules.is_empty(),
+        Item::Vocabulary(_) => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Structs, vocabularies and unions.
 
+use super::rules::rules;
 use super::{doc, ident, ty};
 use crate::model::{Field, Item, Presence, Struct, Ty, Union, Vocabulary};
 use proc_macro2::{Ident, TokenStream};
@@ -61,6 +62,7 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
         let secrets = &item.secrets;
         quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
     });
+    let rules = rules(&item.rules);
     let build = item.sent.then(|| constructor(item, &name));
     // Reading and writing a deprecated field is not using it.
     let allow = item
@@ -84,6 +86,7 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
             const NAME: &'static str = #text;
             const MEMBERS: &'static [&'static str] = &[#(#members),*];
             #secrets
+            #rules
 
             fn read_members(members: &mut wire::Members<'_>) -> Result<Self, wire::DecodeError> {
                 #(#constants)*
@@ -331,6 +334,7 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
         &["Clone", "Debug", "PartialEq"]
     };
     let derive = derive(own, derives, item.total);
+    let rules = rules(&item.rules);
     let variants: Vec<Ident> = item.arms.iter().map(|arm| ident(&arm.variant)).collect();
     let types: Vec<TokenStream> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
     let arm_docs = item.arms.iter().map(|arm| doc(&arm.docs));
@@ -389,6 +393,7 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
 
         impl wire::Union for #name {
             const NAME: &'static str = #text;
+            #rules
 
             fn select(value: &wire::Value) -> Option<wire::ReadArm<Self>> {
                 #select

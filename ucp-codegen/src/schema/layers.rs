@@ -550,7 +550,7 @@ fn is_branches(value: &Value) -> bool {
     value.as_array().is_some_and(|list| !list.is_empty())
 }
 
-fn branches(place: &Place, schema: &Map<String, Value>, keyword: &str) -> Vec<Place> {
+pub(super) fn branches(place: &Place, schema: &Map<String, Value>, keyword: &str) -> Vec<Place> {
     let count = schema
         .get(keyword)
         .and_then(Value::as_array)

@@ -6,12 +6,14 @@
 //! definition gives the type its name. Marks are applied to each object before it is intersected,
 //! as the protocol's own tool does.
 
+mod check;
 mod layers;
 mod marks;
 mod share;
 
 use crate::diagnostics::{Code, Diagnostics};
 use crate::source::{Place, Source};
+pub(crate) use check::{Check, Literal};
 use layers::{Alternatives, Merged};
 pub(crate) use marks::View;
 use serde_json::Value;
@@ -55,6 +57,14 @@ impl Type {
 }
 
 impl Type {
+    /// The type behind `null` being allowed.
+    fn innermost(&self) -> &Self {
+        match self {
+            Self::Nullable(inner) => inner.innermost(),
+            other => other,
+        }
+    }
+
     pub(crate) fn has_float(&self) -> bool {
         match self {
             Self::Number => true,
@@ -87,6 +97,7 @@ pub(crate) struct Field {
     pub(crate) docs: Docs,
     /// The last place that declares it, which is the narrowest.
     pub(crate) origin: Option<Place>,
+    pub(crate) checks: Vec<Check<NodeId>>,
 }
 
 #[derive(Clone, Debug)]
@@ -126,6 +137,22 @@ pub(crate) struct Node {
     pub(crate) view: View,
     pub(crate) shape: Shape,
     pub(crate) docs: Docs,
+    /// Rules about the object as a whole.
+    pub(crate) checks: Vec<Check<NodeId>>,
+}
+
+impl Node {
+    /// The rules of the members, then those of the object as a whole.
+    pub(crate) fn all_checks(&self) -> Vec<Check<NodeId>> {
+        let mut checks = Vec::new();
+        if let Shape::Object(fields) = &self.shape {
+            let ruled = fields.iter().filter(|field| !field.checks.is_empty());
+            checks
+                .extend(ruled.map(|field| Check::Member(field.name.clone(), field.checks.clone())));
+        }
+        checks.extend(self.checks.iter().cloned());
+        checks
+    }
 }
 
 /// A definition onto which extensions are composed.
@@ -381,14 +408,16 @@ impl<'a> Reader<'a> {
             view: key.1.clone(),
             shape,
             docs,
+            checks: Vec::new(),
         });
         self.known.insert(key.clone(), Type::Node(id));
         id
     }
 
-    fn fill(&mut self, id: NodeId, shape: Shape) {
+    fn fill(&mut self, id: NodeId, shape: Shape, checks: Vec<Check<NodeId>>) {
         if let Some(node) = self.nodes.get_mut(id.0) {
             node.shape = shape;
+            node.checks = checks;
         }
     }
 
@@ -447,6 +476,11 @@ impl<'a> Reader<'a> {
                 Type::Constant(_) if !required => Type::String,
                 ty => ty,
             };
+            let checks = match &ty {
+                // Reading holds it to its only value.
+                Type::Constant(_) => Vec::new(),
+                ty => self.checks(&property.places, &key.1, ty),
+            };
             let docs = self.docs(&property.places, property.transition.clone());
             let origin = property.places.last().cloned();
             fields.push(Field {
@@ -455,9 +489,11 @@ impl<'a> Reader<'a> {
                 required,
                 docs,
                 origin,
+                checks,
             });
         }
-        self.fill(id, Shape::Object(fields));
+        let checks = self.own_checks(&key.0, &key.1);
+        self.fill(id, Shape::Object(fields), checks);
         Type::Node(id)
     }
 
@@ -559,7 +595,8 @@ impl<'a> Reader<'a> {
         }
         // The arm with the most distinguishing members is asked first, the one without any is last.
         arms.sort_by_key(|arm| std::cmp::Reverse(arm.members.len()));
-        self.fill(id, Shape::Union { tag, arms });
+        let checks = arm_checks(tag.as_deref(), &arms);
+        self.fill(id, Shape::Union { tag, arms }, checks);
         Type::Node(id)
     }
 
@@ -592,6 +629,35 @@ impl<'a> Reader<'a> {
     ) {
         self.diagnostics.at(self.source, place, code, message, hint);
     }
+}
+
+/// The rules of the arm that a union's value is.
+fn arm_checks(tag: Option<&str>, arms: &[Arm]) -> Vec<Check<NodeId>> {
+    let rules = |arm: &Arm| match &arm.ty {
+        Type::Node(id) => vec![Check::Is(*id)],
+        _ => Vec::new(),
+    };
+    if let Some(tag) = tag {
+        let condition = |arm: &Arm| {
+            let value = Literal::Text(arm.tag.clone().unwrap_or_default());
+            vec![Check::Member(tag.to_owned(), vec![Check::Const(value)])]
+        };
+        return arms
+            .iter()
+            .map(|arm| Check::When(condition(arm), rules(arm), Vec::new()))
+            .collect();
+    }
+    // The arms are asked in order; the last one takes what is left.
+    arms.iter().rev().fold(Vec::new(), |otherwise, arm| {
+        if arm.members.is_empty() {
+            return rules(arm);
+        }
+        vec![Check::When(
+            vec![Check::Required(arm.members.clone())],
+            rules(arm),
+            otherwise,
+        )]
+    })
 }
 
 impl Composition {

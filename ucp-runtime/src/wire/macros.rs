@@ -6,6 +6,17 @@
 #[doc(hidden)]
 macro_rules! impl_object {
     ($($type:ident),* $(,)?) => {$(
+        impl $type {
+            /// Holds the value against what the contract demands beyond its types: patterns, ranges,
+            /// formats, conditions.
+            ///
+            /// # Errors
+            ///
+            /// Every rule that it breaks, with its JSON path.
+            pub fn validate(&self) -> ::std::result::Result<(), $crate::wire::Violations> {
+                $crate::wire::validate_value(self, <Self as $crate::wire::Object>::RULES)
+            }
+        }
         impl $crate::wire::Read for $type {
             fn read(value: $crate::wire::Value, reader: &mut $crate::wire::Reader) -> ::std::result::Result<Self, $crate::wire::DecodeError> {
                 $crate::wire::read_object(value, reader)
@@ -61,6 +72,17 @@ macro_rules! impl_vocabulary {
 #[doc(hidden)]
 macro_rules! impl_union {
     ($($type:ident),* $(,)?) => {$(
+        impl $type {
+            /// Holds the value against what the contract demands beyond its types: patterns, ranges,
+            /// formats, conditions.
+            ///
+            /// # Errors
+            ///
+            /// Every rule that it breaks, with its JSON path.
+            pub fn validate(&self) -> ::std::result::Result<(), $crate::wire::Violations> {
+                $crate::wire::validate_value(self, <Self as $crate::wire::Union>::RULES)
+            }
+        }
         impl $crate::wire::Read for $type {
             fn read(value: $crate::wire::Value, reader: &mut $crate::wire::Reader) -> ::std::result::Result<Self, $crate::wire::DecodeError> {
                 $crate::wire::read_union(value, reader)

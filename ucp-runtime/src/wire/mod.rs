@@ -16,6 +16,7 @@
 //! and a union member whose tag is known but whose content does not fit (kept whole in the unknown
 //! arm). All else is a [`DecodeError`].
 
+mod check;
 mod debug;
 mod macros;
 mod note;
@@ -24,6 +25,10 @@ mod read;
 mod types;
 mod write;
 
+pub use check::{
+    Check, Literal, Violation, Violations, knows, object_rules, union_rules, validate,
+    validate_value,
+};
 pub use debug::debug;
 pub use note::{DecodeError, Note};
 pub use path::JsonPath;

@@ -29,6 +29,8 @@ pub trait Object: Sized {
     const NAME: &'static str;
     /// The names of the declared members, in the contract's order.
     const MEMBERS: &'static [&'static str];
+    /// What the contract demands beyond what the members' types hold.
+    const RULES: &'static [super::Check] = &[];
     /// Members that [`Debug`](std::fmt::Debug) never shows. `["*"]` hides all but `type`.
     const SECRETS: &'static [&'static str] = &[];
 
@@ -66,6 +68,8 @@ pub type ReadArm<T> = fn(Value, &mut Reader) -> Result<T, DecodeError>;
 pub trait Union: Sized {
     /// The Rust name of the type.
     const NAME: &'static str;
+    /// What the contract demands beyond what the arms' types hold.
+    const RULES: &'static [super::Check] = &[];
     /// Reads the arm that the object's content selects. `None` when no arm is selected; the object
     /// is then kept as it is by [`Union::unknown`].
     fn select(value: &Value) -> Option<ReadArm<Self>>;
