@@ -15,6 +15,7 @@ pub mod published {
     include!(concat!(env!("OUT_DIR"), "/published.rs"));
 }
 
+pub mod rules;
 pub mod shared;
 pub mod source;
 pub mod types;

@@ -1,6 +1,7 @@
 //! Reading generated types back from their source, to compare them with facts that were not made by
 //! the generator: what exists, how it is called on the wire, when it is there, what it holds.
 
+use crate::rules::Rule;
 use crate::source::{text, type_name};
 use std::collections::BTreeMap;
 use syn::{Attribute, Expr, File, FnArg, ImplItem, Item as Source, ItemImpl, Lit, Pat, Stmt, Type};
@@ -94,6 +95,8 @@ pub struct Item {
     pub docs: String,
     /// Whether using it warns.
     pub deprecated: bool,
+    /// What it cannot hold as a type.
+    pub rules: Vec<Rule>,
 }
 
 /// The bodies of an operation.
@@ -146,7 +149,7 @@ impl Types {
     }
 
     fn read_module(&mut self, items: &[Source]) {
-        let mut declared = BTreeMap::new();
+        let mut declared: BTreeMap<String, (&Source, &[Attribute])> = BTreeMap::new();
         for item in items {
             let (name, attributes) = match item {
                 Source::Struct(item) => (item.ident.to_string(), &item.attrs),
@@ -160,7 +163,7 @@ impl Types {
                 continue;
             };
             let name = type_name(&implementation.self_ty);
-            let Some((_, path, _)) = &implementation.trait_ else {
+            let Some((path, _)) = &implementation.trait_ else {
                 continue;
             };
             let kind = path.segments.last().map(|last| last.ident.to_string());
@@ -174,11 +177,14 @@ impl Types {
                 (Some("Union"), Some((Source::Enum(item), _))) => union(item, implementation),
                 _ => continue,
             };
-            let attributes = declared.get(&name).map_or(&[][..], |(_, all)| all);
+            let attributes = declared.get(&name).map_or(&[][..], |(_, all)| *all);
             let item = Item {
                 shape,
                 docs: docs(attributes),
                 deprecated: deprecated(attributes),
+                rules: constant(implementation, "RULES")
+                    .map(Rule::read)
+                    .unwrap_or_default(),
             };
             assert!(
                 self.items.insert(name.clone(), item).is_none(),
@@ -343,13 +349,16 @@ fn function<'i>(implementation: &'i ItemImpl, name: &str) -> &'i [Stmt] {
         .unwrap_or_default()
 }
 
-/// A constant list of strings; empty when it is not there.
-fn strings(implementation: &ItemImpl, name: &str) -> Vec<String> {
-    let list = implementation.items.iter().find_map(|item| match item {
+fn constant<'i>(implementation: &'i ItemImpl, name: &str) -> Option<&'i Expr> {
+    implementation.items.iter().find_map(|item| match item {
         ImplItem::Const(constant) if constant.ident == name => Some(&constant.expr),
         _ => None,
-    });
-    let Some(Expr::Reference(reference)) = list else {
+    })
+}
+
+/// A constant list of strings; empty when it is not there.
+fn strings(implementation: &ItemImpl, name: &str) -> Vec<String> {
+    let Some(Expr::Reference(reference)) = constant(implementation, name) else {
         return Vec::new();
     };
     let Expr::Array(array) = &*reference.expr else {
