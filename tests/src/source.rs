@@ -112,7 +112,7 @@ fn setters(file: &File) -> BTreeMap<String, Vec<String>> {
             .path
             .segments
             .last()
-            .filter(|segment| segment.ident == "Call")
+            .filter(|segment| segment.ident == "Call" || segment.ident == "Link")
         else {
             continue;
         };

@@ -59,7 +59,7 @@ async fn stage() -> Stage {
 }
 
 fn line(item: &str, quantity: i64) -> CreateLineItem {
-    CreateLineItem::new(ItemInput::new(item), quantity)
+    CreateLineItem::new(item, quantity)
 }
 
 fn shipping() -> CreateFulfillment {
@@ -468,6 +468,52 @@ async fn each_stimulus_is_the_decision_it_should_be() {
         ),
         "{accepted:?}"
     );
+}
+
+/// Cases C41 and C43: an update starts from all that was received, without what only the merchant
+/// says.
+#[tokio::test]
+async fn an_update_starts_from_what_was_received() {
+    let stage = stage().await;
+    let consent = BuyerWithConsent::new()
+        .email("ada@example.com")
+        .consent(Consent::new().marketing(false));
+    let create = ready()
+        .buyer(consent)
+        .discounts(DiscountsObjectInput::new().codes(["FIVEOFF"]));
+    let created = stage
+        .shop
+        .create_checkout(create)
+        .await
+        .unwrap()
+        .into_success()
+        .unwrap();
+    let update = UpdateCheckout::update_from(&created).unwrap();
+    assert_eq!(
+        serde_json::to_value(&update).unwrap(),
+        json!({
+            "line_items": [{ "id": "li_1", "item": { "id": "var_mug" }, "quantity": 2 }],
+            "buyer": { "email": "ada@example.com", "consent": { "marketing": false } },
+            "discounts": { "codes": ["FIVEOFF"] },
+            "fulfillment": { "methods": [{
+                "id": "method_1",
+                "type": "shipping",
+                "line_item_ids": ["li_1"],
+                "destinations": [{ "id": "home", "street_address": "1 Main St", "address_country": "US" }],
+                "selected_destination_id": "home",
+                "groups": [{ "id": "method_1_group", "selected_option_id": "standard" }],
+            }] },
+        })
+    );
+    // Nothing changes by it.
+    let updated = stage
+        .shop
+        .update_checkout(&created.id, &update)
+        .await
+        .unwrap()
+        .into_success()
+        .unwrap();
+    assert_eq!(updated, created);
 }
 
 /// Case C40, and its kind: what the contract forbids is not sent.

@@ -6,7 +6,6 @@ use crate::model::{self, Model};
 use crate::options::{self, Options};
 use crate::schema::{Composition, Graph, Reader, Type, View};
 use crate::source::{self, FileId, Files, Place, Source};
-use serde_json::Value;
 use std::path::Path;
 
 /// Every file that the contract and the chosen extensions refer to.
@@ -238,7 +237,14 @@ fn locate(
                 }
             };
             let dated = options.version.clone().unwrap_or_else(|| version.clone());
-            Some((Files::Shipped(release), entry.to_owned(), dated))
+            Some((
+                Files {
+                    disk: base.to_path_buf(),
+                    shipped: Some(release),
+                },
+                source::shipped_path(release, entry),
+                dated,
+            ))
         }
         options::Contract::File(path) => {
             let entry = path.to_string_lossy().replace('\\', "/");
@@ -256,7 +262,14 @@ fn locate(
                 );
                 return None;
             };
-            Some((Files::Disk(base.to_path_buf()), entry, release))
+            Some((
+                Files {
+                    disk: base.to_path_buf(),
+                    shipped: None,
+                },
+                entry,
+                release,
+            ))
         }
     }
 }
@@ -429,24 +442,23 @@ fn compose(reader: &mut Reader<'_>, bases: &[Place], extensions: &[FileId]) -> V
         for file in files.iter().filter(|file| **file != base.file) {
             let definitions = Place::root(*file).child("$defs");
             // The full name since 2026-04-08, the plain one before and in the cart's own overlay.
-            let keys = [Some(name.as_str()), name.rsplit('.').next()];
-            for key in keys.into_iter().flatten() {
+            for key in [Some(name.as_str()), name.rsplit('.').next()]
+                .into_iter()
+                .flatten()
+            {
                 let named = definitions.child(key);
-                let overlay = match base.last() {
-                    None => named,
-                    Some(definition) => named.child("$defs").child(definition),
-                };
-                let is_schema = reader
-                    .source
-                    .value(&overlay)
-                    .and_then(Value::as_object)
-                    .is_some_and(|schema| {
-                        ["$ref", "allOf", "properties"]
-                            .iter()
-                            .any(|keyword| schema.contains_key(*keyword))
-                    });
-                if is_schema && !overlays.contains(&overlay) {
-                    overlays.push(overlay);
+                // One schema for the capability, one of several, or one for each of its definitions.
+                let mut layouts = reader.alternatives(&named);
+                layouts.extend(
+                    base.last()
+                        .map(|definition| named.child("$defs").child(definition)),
+                );
+                layouts.push(named);
+                for overlay in layouts {
+                    // An overlay of a base includes it: that tells overlays of one name apart.
+                    if reader.closure(&overlay).contains(base) && !overlays.contains(&overlay) {
+                        overlays.push(overlay);
+                    }
                 }
             }
         }

@@ -6,7 +6,7 @@
 
 use crate::diagnostics::{Argument, Code, Diagnostic, Diagnostics};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -44,10 +44,13 @@ impl Place {
 
     /// The place one step further in.
     pub(crate) fn child(&self, token: impl fmt::Display) -> Self {
-        let token = token.to_string().replace('~', "~0").replace('/', "~1");
+        let mut token = token.to_string();
+        if token.contains(['~', '/']) {
+            token = token.replace('~', "~0").replace('/', "~1");
+        }
         Self {
             file: self.file,
-            pointer: format!("{}/{token}", self.pointer).into(),
+            pointer: [&self.pointer, "/", &token].concat().into(),
         }
     }
 
@@ -71,54 +74,83 @@ fn unescape(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
-/// Where files come from. Paths are `/`-separated and relative to one root.
+/// Where files come from. Paths are `/`-separated; those of a shipped release begin with its name in
+/// angle brackets, all others are relative to a folder of the machine.
 #[derive(Clone, Debug)]
-pub(crate) enum Files {
-    /// A directory of the machine.
-    Disk(PathBuf),
-    /// A release that is shipped with the crates.
-    Shipped(&'static ucp_specs::Release),
+pub(crate) struct Files {
+    pub(crate) disk: PathBuf,
+    pub(crate) shipped: Option<&'static ucp_specs::Release>,
 }
 
 impl Files {
+    /// The path of a shipped file inside of its release.
+    fn inside<'p>(&self, path: &'p str) -> Option<(&'static ucp_specs::Release, &'p str)> {
+        let release = self.shipped?;
+        let path = path
+            .strip_prefix('<')?
+            .strip_prefix(release.version)?
+            .strip_prefix('>')?;
+        Some((release, path.trim_start_matches('/')))
+    }
+
     fn read(&self, path: &str) -> Result<String, String> {
-        match self {
-            Self::Disk(root) => {
-                std::fs::read_to_string(root.join(path)).map_err(|error| error.to_string())
-            }
-            Self::Shipped(release) => release
+        match self.inside(path) {
+            Some((release, path)) => release
                 .file(path)
                 .map(|file| file.text.to_owned())
                 .ok_or_else(|| format!("release {} has no such file", release.version)),
+            None => {
+                std::fs::read_to_string(self.disk.join(path)).map_err(|error| error.to_string())
+            }
         }
     }
 
     /// The data files of a directory, sorted; an unreadable directory has none.
     fn list(&self, directory: &str) -> Vec<String> {
-        let mut found: Vec<String> = match self {
-            Self::Disk(root) => std::fs::read_dir(root.join(directory))
+        let mut found: Vec<String> = match self.inside(directory) {
+            Some((release, inside)) => {
+                let files = release
+                    .files
+                    .iter()
+                    .filter(|file| parent(file.path) == inside);
+                files.map(|file| shipped_path(release, file.path)).collect()
+            }
+            None => std::fs::read_dir(self.disk.join(directory))
                 .into_iter()
                 .flatten()
                 .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-                .map(|name| {
-                    if directory.is_empty() {
-                        name
-                    } else {
-                        format!("{directory}/{name}")
-                    }
-                })
-                .collect(),
-            Self::Shipped(release) => release
-                .files
-                .iter()
-                .map(|file| file.path.to_owned())
-                .filter(|path| parent(path) == directory)
+                .map(|name| join(directory, &name))
                 .collect(),
         };
         found.retain(|path| is_data(path));
         found.sort();
         found
     }
+
+    /// Where a schema of the published host is in a shipped release, which is cut otherwise: in a
+    /// file of the same name, or a definition of that name.
+    fn published(&self, path: &str) -> Option<(String, String)> {
+        let release = self.shipped?;
+        let stem = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name.split('.').next().unwrap_or(name).to_owned()
+        };
+        let wanted = stem(path);
+        if let Some(file) = release.files.iter().find(|file| stem(file.path) == wanted) {
+            return Some((shipped_path(release, file.path), String::new()));
+        }
+        let defines = |file: &&ucp_specs::File| {
+            parse(file.path, file.text)
+                .is_ok_and(|value| value.pointer(&format!("/$defs/{wanted}")).is_some())
+        };
+        let file = release.files.iter().find(defines)?;
+        Some((shipped_path(release, file.path), format!("/$defs/{wanted}")))
+    }
+}
+
+/// The path of a shipped file.
+pub(crate) fn shipped_path(release: &ucp_specs::Release, path: &str) -> String {
+    format!("<{}>/{path}", release.version)
 }
 
 fn is_data(path: &str) -> bool {
@@ -156,7 +188,7 @@ fn join(directory: &str, path: &str) -> String {
 struct File {
     path: String,
     text: String,
-    value: Value,
+    value: Rc<Value>,
     argument: Argument,
 }
 
@@ -165,6 +197,8 @@ pub(crate) struct Source {
     files: Files,
     loaded: Vec<File>,
     by_path: BTreeMap<String, Option<FileId>>,
+    /// What references led to, by the file they stand in.
+    resolved: HashMap<(FileId, String), Place>,
     /// The folder that absolute `https://ucp.dev/…` references are relative to.
     root: String,
 }
@@ -175,6 +209,7 @@ impl Source {
             files,
             loaded: Vec::new(),
             by_path: BTreeMap::new(),
+            resolved: HashMap::new(),
             root: String::new(),
         }
     }
@@ -225,9 +260,12 @@ impl Source {
             .loaded
             .iter()
             .flat_map(|file| {
+                let folder = parent(&file.path);
+                // Types lie in a folder below those of what uses them.
                 [
-                    parent(&file.path).to_owned(),
-                    join(parent(&file.path), "extensions"),
+                    folder.to_owned(),
+                    parent(folder).to_owned(),
+                    join(folder, "extensions"),
                 ]
             })
             .collect();
@@ -275,7 +313,7 @@ impl Source {
                 self.loaded.push(File {
                     path: path.to_owned(),
                     text,
-                    value,
+                    value: Rc::new(value),
                     argument,
                 });
                 self.by_path.insert(path.to_owned(), Some(id));
@@ -303,12 +341,23 @@ impl Source {
         reference: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Place> {
+        let key = (from.file, reference.to_owned());
+        if let Some(known) = self.resolved.get(&key) {
+            return Some(known.clone());
+        }
         let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
+        let mut pointer = pointer.to_owned();
         let target = if file.is_empty() {
             from.file
         } else {
             let path = match published(file) {
-                Some(path) => join(&self.root, path),
+                Some(path) => match self.files.published(path) {
+                    Some((path, prefix)) => {
+                        pointer.insert_str(0, &prefix);
+                        path
+                    }
+                    None => join(&self.root, path),
+                },
                 None => join(parent(self.file_name(from)), file),
             };
             match self.load(&path, self.argument(from), diagnostics) {
@@ -317,7 +366,7 @@ impl Source {
                     let message = format!(
                         "`$ref: {reference}` leads to a file that cannot be read: {path}: {message}"
                     );
-                    let hint = "references are resolved relative to the file they stand in";
+                    let hint = "references are resolved relative to the file they stand in; the contract's own schemas can be named by https://ucp.dev/schemas/…";
                     diagnostics.at(
                         self,
                         from,
@@ -335,8 +384,9 @@ impl Source {
         };
         if self.value(&place).is_none() {
             let message = format!(
-                "`$ref: {reference}` leads nowhere: {} has nothing at {pointer}",
-                self.file_name(&place)
+                "`$ref: {reference}` leads nowhere: {} has nothing at {}",
+                self.file_name(&place),
+                place.pointer
             );
             diagnostics.at(
                 self,
@@ -347,6 +397,7 @@ impl Source {
             );
             return None;
         }
+        self.resolved.insert(key, place.clone());
         Some(place)
     }
 
@@ -389,6 +440,13 @@ impl Source {
         }
     }
 
+    /// The whole file of a place: a hold on it that outlives the loading of others.
+    pub(crate) fn document(&self, place: &Place) -> Option<Rc<Value>> {
+        self.loaded
+            .get(place.file.0)
+            .map(|file| Rc::clone(&file.value))
+    }
+
     /// The value at a place.
     pub(crate) fn value(&self, place: &Place) -> Option<&Value> {
         self.loaded.get(place.file.0)?.value.pointer(&place.pointer)
@@ -419,14 +477,11 @@ impl Source {
 
     /// The files on disk that were read, absolute when the root is.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
-        match &self.files {
-            Files::Disk(root) => self
-                .loaded
-                .iter()
-                .map(|file| root.join(&file.path))
-                .collect(),
-            Files::Shipped(_) => Vec::new(),
-        }
+        let disk = self
+            .loaded
+            .iter()
+            .filter(|file| self.files.inside(&file.path).is_none());
+        disk.map(|file| self.files.disk.join(&file.path)).collect()
     }
 }
 

@@ -72,8 +72,18 @@ fn base(options: &Options) -> PathBuf {
             .parent()
             .map(Path::to_path_buf)
     };
-    match &options.contract {
-        Contract::File(path) if !package.join(path).exists() => beside().unwrap_or(package),
+    let extension = || {
+        options
+            .extensions
+            .iter()
+            .find(|name| name.contains('/') || name.contains(".json") || name.contains(".yaml"))
+    };
+    let named = match &options.contract {
+        Contract::File(path) => Some(path.as_path()),
+        _ => extension().map(Path::new),
+    };
+    match named {
+        Some(path) if !package.join(path).exists() => beside().unwrap_or(package),
         _ => package,
     }
 }

@@ -49,7 +49,9 @@ mod headers;
 mod hooks;
 mod identity;
 pub mod ids;
+mod link;
 mod merchant;
+mod money;
 pub mod operation;
 mod prepared;
 #[cfg(feature = "reqwest")]
@@ -68,7 +70,9 @@ pub use handoff::{Handoff, Host};
 pub use hooks::{Additions, Outgoing, PrepareRequest};
 pub use identity::ProfileUrl;
 pub use ids::{CallId, IdempotencyKey, Keys};
+pub use link::Link;
 pub use merchant::Merchant;
+pub use money::Money;
 pub use operation::{Endpoint, Header, Operation, Webhook};
 pub use prepared::Prepared;
 #[cfg(feature = "reqwest")]

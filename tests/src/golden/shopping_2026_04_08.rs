@@ -194,7 +194,7 @@ impl Client {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
 }
-/// Calls that take the header `Accept-Language`.
+/// What takes the header `Accept-Language`.
 pub trait WithAcceptLanguage: Sized {
     /// Languages that the buyer reads, best first.
     #[must_use]
@@ -1233,6 +1233,16 @@ pub mod ap2_mandate {
             self
         }
     }
+    impl From<&str> for CompleteCheckoutAp2 {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for CompleteCheckoutAp2 {
+        fn from(only: String) -> Self {
+            Self::new(only)
+        }
+    }
     impl wire::Object for CompleteCheckoutAp2 {
         const NAME: &'static str = "CompleteCheckoutAp2";
         const MEMBERS: &'static [&'static str] = &["checkout_mandate"];
@@ -1321,8 +1331,8 @@ pub mod buyer_consent {
         }
         /// Sets `consent`.
         #[must_use]
-        pub fn consent(mut self, consent: Consent) -> Self {
-            self.consent = Some(consent);
+        pub fn consent(mut self, consent: impl Into<Consent>) -> Self {
+            self.consent = Some(consent.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -1740,14 +1750,14 @@ pub mod cart {
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -1758,14 +1768,14 @@ pub mod cart {
         }
         /// Sets `buyer`.
         #[must_use]
-        pub fn buyer(mut self, buyer: Buyer) -> Self {
-            self.buyer = Some(buyer);
+        pub fn buyer(mut self, buyer: impl Into<Buyer>) -> Self {
+            self.buyer = Some(buyer.into());
             self
         }
         /// Sets `discounts`.
         #[must_use]
-        pub fn discounts(mut self, discounts: DiscountsObjectInput) -> Self {
-            self.discounts = Some(discounts);
+        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
+            self.discounts = Some(discounts.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -1958,14 +1968,14 @@ pub mod cart {
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -1976,15 +1986,25 @@ pub mod cart {
         }
         /// Sets `buyer`.
         #[must_use]
-        pub fn buyer(mut self, buyer: Buyer) -> Self {
-            self.buyer = Some(buyer);
+        pub fn buyer(mut self, buyer: impl Into<Buyer>) -> Self {
+            self.buyer = Some(buyer.into());
             self
         }
         /// Sets `discounts`.
         #[must_use]
-        pub fn discounts(mut self, discounts: DiscountsObjectInput) -> Self {
-            self.discounts = Some(discounts);
+        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
+            self.discounts = Some(discounts.into());
             self
+        }
+        /// Starts an update from what was received. An update replaces everything: what it
+        /// leaves out is erased. So this has all that a request may say, and nothing that only
+        /// the merchant says.
+        ///
+        /// # Errors
+        ///
+        /// When the merchant left out what an update requires.
+        pub fn update_from(received: &Cart) -> Result<Self, wire::DecodeError> {
+            wire::project(received)
         }
         /// Adds a member that the contract leaves open.
         #[must_use]
@@ -2374,20 +2394,20 @@ pub mod catalog {
         }
         /// Sets `filters`.
         #[must_use]
-        pub fn filters(mut self, filters: SearchFilters) -> Self {
-            self.filters = Some(filters);
+        pub fn filters(mut self, filters: impl Into<SearchFilters>) -> Self {
+            self.filters = Some(filters.into());
             self
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -2405,6 +2425,16 @@ pub mod catalog {
         ) -> Self {
             self.extra.insert(name.into(), value.into());
             self
+        }
+    }
+    impl From<&str> for GetProductRequest {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for GetProductRequest {
+        fn from(only: String) -> Self {
+            Self::new(only)
         }
     }
     impl wire::Object for GetProductRequest {
@@ -2555,20 +2585,20 @@ pub mod catalog {
         }
         /// Sets `filters`.
         #[must_use]
-        pub fn filters(mut self, filters: SearchFilters) -> Self {
-            self.filters = Some(filters);
+        pub fn filters(mut self, filters: impl Into<SearchFilters>) -> Self {
+            self.filters = Some(filters.into());
             self
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -3536,8 +3566,8 @@ pub mod catalog {
         }
         /// Sets `price`.
         #[must_use]
-        pub fn price(mut self, price: PriceFilter) -> Self {
-            self.price = Some(price);
+        pub fn price(mut self, price: impl Into<PriceFilter>) -> Self {
+            self.price = Some(price.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -3613,14 +3643,14 @@ pub mod catalog {
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -3631,14 +3661,14 @@ pub mod catalog {
         }
         /// Sets `filters`.
         #[must_use]
-        pub fn filters(mut self, filters: SearchFilters) -> Self {
-            self.filters = Some(filters);
+        pub fn filters(mut self, filters: impl Into<SearchFilters>) -> Self {
+            self.filters = Some(filters.into());
             self
         }
         /// Sets `pagination`.
         #[must_use]
-        pub fn pagination(mut self, pagination: PaginationRequest) -> Self {
-            self.pagination = Some(pagination);
+        pub fn pagination(mut self, pagination: impl Into<PaginationRequest>) -> Self {
+            self.pagination = Some(pagination.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -4532,20 +4562,23 @@ pub mod checkout {
     impl CompleteCheckout {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(payment: Payment, ap2: CompleteCheckoutAp2) -> Self {
+        pub fn new(
+            payment: impl Into<Payment>,
+            ap2: impl Into<CompleteCheckoutAp2>,
+        ) -> Self {
             Self {
                 signals: None,
                 attribution: None,
-                payment,
+                payment: payment.into(),
                 cart_id: None,
-                ap2,
+                ap2: ap2.into(),
                 extra: wire::Map::new(),
             }
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -4652,20 +4685,20 @@ pub mod checkout {
         }
         /// Sets `buyer`.
         #[must_use]
-        pub fn buyer(mut self, buyer: BuyerWithConsent) -> Self {
-            self.buyer = Some(buyer);
+        pub fn buyer(mut self, buyer: impl Into<BuyerWithConsent>) -> Self {
+            self.buyer = Some(buyer.into());
             self
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -4676,8 +4709,8 @@ pub mod checkout {
         }
         /// Sets `payment`.
         #[must_use]
-        pub fn payment(mut self, payment: Payment) -> Self {
-            self.payment = Some(payment);
+        pub fn payment(mut self, payment: impl Into<Payment>) -> Self {
+            self.payment = Some(payment.into());
             self
         }
         /// Sets `cart_id`.
@@ -4688,14 +4721,14 @@ pub mod checkout {
         }
         /// Sets `discounts`.
         #[must_use]
-        pub fn discounts(mut self, discounts: DiscountsObjectInput) -> Self {
-            self.discounts = Some(discounts);
+        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
+            self.discounts = Some(discounts.into());
             self
         }
         /// Sets `fulfillment`.
         #[must_use]
-        pub fn fulfillment(mut self, fulfillment: CreateFulfillment) -> Self {
-            self.fulfillment = Some(fulfillment);
+        pub fn fulfillment(mut self, fulfillment: impl Into<CreateFulfillment>) -> Self {
+            self.fulfillment = Some(fulfillment.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -4884,6 +4917,16 @@ pub mod checkout {
             self
         }
     }
+    impl From<&str> for PaymentCredential {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for PaymentCredential {
+        fn from(only: String) -> Self {
+            Self::new(only)
+        }
+    }
     impl wire::Object for PaymentCredential {
         const NAME: &'static str = "PaymentCredential";
         const MEMBERS: &'static [&'static str] = &["type"];
@@ -4943,14 +4986,17 @@ pub mod checkout {
         }
         /// Sets `billing_address`.
         #[must_use]
-        pub fn billing_address(mut self, billing_address: PostalAddress) -> Self {
-            self.billing_address = Some(billing_address);
+        pub fn billing_address(
+            mut self,
+            billing_address: impl Into<PostalAddress>,
+        ) -> Self {
+            self.billing_address = Some(billing_address.into());
             self
         }
         /// Sets `credential`.
         #[must_use]
-        pub fn credential(mut self, credential: PaymentCredential) -> Self {
-            self.credential = Some(credential);
+        pub fn credential(mut self, credential: impl Into<PaymentCredential>) -> Self {
+            self.credential = Some(credential.into());
             self
         }
         /// Sets `display`.
@@ -5226,20 +5272,20 @@ pub mod checkout {
         }
         /// Sets `buyer`.
         #[must_use]
-        pub fn buyer(mut self, buyer: BuyerWithConsent) -> Self {
-            self.buyer = Some(buyer);
+        pub fn buyer(mut self, buyer: impl Into<BuyerWithConsent>) -> Self {
+            self.buyer = Some(buyer.into());
             self
         }
         /// Sets `context`.
         #[must_use]
-        pub fn context(mut self, context: Context) -> Self {
-            self.context = Some(context);
+        pub fn context(mut self, context: impl Into<Context>) -> Self {
+            self.context = Some(context.into());
             self
         }
         /// Sets `signals`.
         #[must_use]
-        pub fn signals(mut self, signals: Signals) -> Self {
-            self.signals = Some(signals);
+        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
+            self.signals = Some(signals.into());
             self
         }
         /// Sets `attribution`.
@@ -5250,21 +5296,31 @@ pub mod checkout {
         }
         /// Sets `payment`.
         #[must_use]
-        pub fn payment(mut self, payment: Payment) -> Self {
-            self.payment = Some(payment);
+        pub fn payment(mut self, payment: impl Into<Payment>) -> Self {
+            self.payment = Some(payment.into());
             self
         }
         /// Sets `discounts`.
         #[must_use]
-        pub fn discounts(mut self, discounts: DiscountsObjectInput) -> Self {
-            self.discounts = Some(discounts);
+        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
+            self.discounts = Some(discounts.into());
             self
         }
         /// Sets `fulfillment`.
         #[must_use]
-        pub fn fulfillment(mut self, fulfillment: UpdateFulfillment) -> Self {
-            self.fulfillment = Some(fulfillment);
+        pub fn fulfillment(mut self, fulfillment: impl Into<UpdateFulfillment>) -> Self {
+            self.fulfillment = Some(fulfillment.into());
             self
+        }
+        /// Starts an update from what was received. An update replaces everything: what it
+        /// leaves out is erased. So this has all that a request may say, and nothing that only
+        /// the merchant says.
+        ///
+        /// # Errors
+        ///
+        /// When the merchant left out what an update requires.
+        pub fn update_from(received: &Checkout) -> Result<Self, wire::DecodeError> {
+            wire::project(received)
         }
         /// Adds a member that the contract leaves open.
         #[must_use]
@@ -5611,9 +5667,9 @@ pub mod common {
     impl CreateLineItem {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(item: ItemInput, quantity: i64) -> Self {
+        pub fn new(item: impl Into<ItemInput>, quantity: i64) -> Self {
             Self {
-                item,
+                item: item.into(),
                 quantity,
                 extra: wire::Map::new(),
             }
@@ -5772,6 +5828,16 @@ pub mod common {
         ) -> Self {
             self.extra.insert(name.into(), value.into());
             self
+        }
+    }
+    impl From<&str> for ItemInput {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for ItemInput {
+        fn from(only: String) -> Self {
+            Self::new(only)
         }
     }
     impl wire::Object for ItemInput {
@@ -7086,10 +7152,10 @@ pub mod common {
     impl UpdateLineItem {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(item: ItemInput, quantity: i64) -> Self {
+        pub fn new(item: impl Into<ItemInput>, quantity: i64) -> Self {
             Self {
                 id: None,
-                item,
+                item: item.into(),
                 quantity,
                 parent_id: None,
                 extra: wire::Map::new(),
@@ -7575,9 +7641,9 @@ pub mod fulfillment {
     impl CreateFulfillmentMethod {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(r#type: FulfillmentMethodType) -> Self {
+        pub fn new(r#type: impl Into<FulfillmentMethodType>) -> Self {
             Self {
-                r#type,
+                r#type: r#type.into(),
                 line_item_ids: None,
                 destinations: None,
                 selected_destination_id: None,
@@ -8176,8 +8242,8 @@ pub mod fulfillment {
         }
         /// Sets `address`.
         #[must_use]
-        pub fn address(mut self, address: PostalAddress) -> Self {
-            self.address = Some(address);
+        pub fn address(mut self, address: impl Into<PostalAddress>) -> Self {
+            self.address = Some(address.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -8189,6 +8255,16 @@ pub mod fulfillment {
         ) -> Self {
             self.extra.insert(name.into(), value.into());
             self
+        }
+    }
+    impl From<&str> for RetailLocationInput {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for RetailLocationInput {
+        fn from(only: String) -> Self {
+            Self::new(only)
         }
     }
     impl wire::Object for RetailLocationInput {
@@ -8559,6 +8635,16 @@ pub mod fulfillment {
             self
         }
     }
+    impl From<&str> for UpdateFulfillmentGroup {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for UpdateFulfillmentGroup {
+        fn from(only: String) -> Self {
+            Self::new(only)
+        }
+    }
     impl wire::Object for UpdateFulfillmentGroup {
         const NAME: &'static str = "UpdateFulfillmentGroup";
         const MEMBERS: &'static [&'static str] = &["id", "selected_option_id"];
@@ -8620,8 +8706,8 @@ pub mod fulfillment {
         }
         /// Sets `type`.
         #[must_use]
-        pub fn r#type(mut self, r#type: FulfillmentMethodType) -> Self {
-            self.r#type = Some(r#type);
+        pub fn r#type(mut self, r#type: impl Into<FulfillmentMethodType>) -> Self {
+            self.r#type = Some(r#type.into());
             self
         }
         /// Sets `destinations`.

@@ -115,8 +115,8 @@ pub mod common {
         }
         /// Sets `identity`.
         #[must_use]
-        pub fn identity(mut self, identity: PaymentIdentity) -> Self {
-            self.identity = Some(identity);
+        pub fn identity(mut self, identity: impl Into<PaymentIdentity>) -> Self {
+            self.identity = Some(identity.into());
             self
         }
         /// Adds a member that the contract leaves open.
@@ -128,6 +128,16 @@ pub mod common {
         ) -> Self {
             self.extra.insert(name.into(), value.into());
             self
+        }
+    }
+    impl From<&str> for Binding {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for Binding {
+        fn from(only: String) -> Self {
+            Self::new(only)
         }
     }
     impl wire::Object for Binding {
@@ -177,6 +187,16 @@ pub mod common {
             self
         }
     }
+    impl From<&str> for PaymentCredential {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for PaymentCredential {
+        fn from(only: String) -> Self {
+            Self::new(only)
+        }
+    }
     impl wire::Object for PaymentCredential {
         const NAME: &'static str = "PaymentCredential";
         const MEMBERS: &'static [&'static str] = &["type"];
@@ -223,6 +243,16 @@ pub mod common {
             self
         }
     }
+    impl From<&str> for PaymentIdentity {
+        fn from(only: &str) -> Self {
+            Self::new(only)
+        }
+    }
+    impl From<String> for PaymentIdentity {
+        fn from(only: String) -> Self {
+            Self::new(only)
+        }
+    }
     impl wire::Object for PaymentIdentity {
         const NAME: &'static str = "PaymentIdentity";
         const MEMBERS: &'static [&'static str] = &["access_token"];
@@ -260,10 +290,10 @@ pub mod detokenize {
     impl DetokenizeRequest {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(token: impl Into<String>, binding: Binding) -> Self {
+        pub fn new(token: impl Into<String>, binding: impl Into<Binding>) -> Self {
             Self {
                 token: token.into(),
-                binding,
+                binding: binding.into(),
                 extra: wire::Map::new(),
             }
         }
@@ -317,10 +347,13 @@ pub mod tokenize {
     impl TokenizeRequest {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(credential: PaymentCredential, binding: Binding) -> Self {
+        pub fn new(
+            credential: impl Into<PaymentCredential>,
+            binding: impl Into<Binding>,
+        ) -> Self {
             Self {
-                credential,
-                binding,
+                credential: credential.into(),
+                binding: binding.into(),
                 extra: wire::Map::new(),
             }
         }

@@ -58,6 +58,19 @@ impl Operation {
         self.id.split('_').next().unwrap_or(&self.id)
     }
 
+    /// Whether it answers with nothing but redirects: a browser opens it, a program does not call it.
+    pub(crate) fn is_link(&self) -> bool {
+        self.method == "GET"
+            && self
+                .answers
+                .iter()
+                .any(|answer| answer.status.starts_with('3'))
+            && !self
+                .answers
+                .iter()
+                .any(|answer| answer.status.starts_with('2'))
+    }
+
     /// The schema of the answer that says success.
     pub(crate) fn success(&self) -> Option<&Place> {
         self.answers

@@ -66,6 +66,7 @@ pub(crate) fn build(
         boxed: boxing::boxed(graph),
         floats: floats(graph),
         ruled: ruled(graph),
+        updates: updates(graph, operations),
     };
     let mut scope = Scope::default();
     builder.name_all(&mut scope);
@@ -187,6 +188,8 @@ struct Builder<'a> {
     floats: BTreeSet<NodeId>,
     /// The nodes that demand something beyond their types, at any depth.
     ruled: BTreeSet<NodeId>,
+    /// The bodies of updates.
+    updates: BTreeSet<NodeId>,
 }
 
 impl Builder<'_> {
@@ -456,6 +459,7 @@ impl Builder<'_> {
             Type::Any => Ty::Any,
             Type::Boolean => Ty::Boolean,
             Type::Integer => Ty::Integer,
+            Type::SafeInteger => Ty::SafeInteger,
             Type::Number => Ty::Number,
             Type::String | Type::Constant(_) => Ty::Text,
             Type::FreeForm => Ty::FreeForm,
@@ -487,7 +491,7 @@ impl Builder<'_> {
         sent: &BTreeSet<NodeId>,
         credentials: &BTreeSet<NodeId>,
     ) -> Struct {
-        let mut scope = Scope::with(["extra", "new", "validate"]);
+        let mut scope = Scope::with(["extra", "new", "update_from", "validate"]);
         let fields: Vec<Field> = fields
             .iter()
             .map(|field| {
@@ -530,6 +534,7 @@ impl Builder<'_> {
             deprecated: node.docs.deprecated.clone(),
             total: !self.floats.contains(&id),
             rules: self.rules(id),
+            update_of: self.received(id),
         }
     }
 
@@ -568,6 +573,23 @@ impl Builder<'_> {
             return text;
         }
         format!("{text}\n\nAs {} requests send it.", verbs.join(" and "))
+    }
+
+    /// The type in which an update of the definition is answered.
+    fn received(&self, id: NodeId) -> Option<String> {
+        let update = View::Request("update".into());
+        let node = self.graph.node(id)?;
+        if !self.updates.contains(&id) || !self.views(id).contains(&update) {
+            return None;
+        }
+        let other = self.representatives().into_iter().find(|other| {
+            let same = self
+                .graph
+                .node(*other)
+                .is_some_and(|other| other.places == node.places);
+            *other != id && same && self.views(*other).contains(&View::Response)
+        })?;
+        Some(self.named(other))
     }
 
     /// What a type demands: of its members, then as a whole.
@@ -685,7 +707,7 @@ impl Builder<'_> {
     /// About how many bytes a type takes in place.
     fn size(&self, ty: &Ty) -> usize {
         let name = match ty {
-            Ty::Boolean | Ty::Integer | Ty::Number | Ty::Boxed(_) => return 8,
+            Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Boxed(_) => return 8,
             Ty::Text | Ty::List(_) | Ty::Map(_) | Ty::OneOrMany(_) => return 24,
             Ty::Any | Ty::FreeForm => return MAP_AT_MOST,
             Ty::Nullable(inner) => return self.size(inner) + 8,
@@ -793,8 +815,18 @@ impl Builder<'_> {
             failure: self.ty(None, &bodies.failure),
             docs: operation_docs(operation, &format!("`{}` of the contract.", operation.id)),
             deprecated: operation.deprecated,
+            link: operation.is_link(),
         }
     }
+}
+
+/// The bodies of operations that update.
+fn updates(graph: &Graph, operations: &[Bodies]) -> BTreeSet<NodeId> {
+    let updates = operations
+        .iter()
+        .filter(|bodies| bodies.operation.verb() == "update");
+    let bodies = updates.filter_map(|bodies| bodies.request.as_ref()?.nodes());
+    bodies.map(|(id, _)| graph.shared(id)).collect()
 }
 
 /// The nodes that demand something beyond what types hold. Grows until nothing changes, so that a

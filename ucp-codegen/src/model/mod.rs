@@ -63,6 +63,8 @@ pub(crate) enum Ty {
     Any,
     Boolean,
     Integer,
+    /// An `i64` that is refused beyond 2^53.
+    SafeInteger,
     Number,
     Text,
     FreeForm,
@@ -110,6 +112,8 @@ pub(crate) struct Struct {
     /// Whether equality is total: nothing in it is a float.
     pub(crate) total: bool,
     pub(crate) rules: Vec<Rule>,
+    /// For the body of an update: the type that is received, from which an update starts.
+    pub(crate) update_of: Option<String>,
 }
 
 #[derive(Debug)]
@@ -174,4 +178,6 @@ pub(crate) struct Method {
     pub(crate) failure: Ty,
     pub(crate) docs: String,
     pub(crate) deprecated: bool,
+    /// Whether it is a URL to open rather than a call to make.
+    pub(crate) link: bool,
 }

@@ -95,12 +95,28 @@ fn method(item: &Method) -> TokenStream {
     let argument_calls = required
         .iter()
         .map(|argument| set(argument, &ident(&argument.ident)));
+    let (kind, hint) = if item.link {
+        (
+            quote! { ::ucp_runtime::Link },
+            "a link is of use by its URL",
+        )
+    } else {
+        (
+            quote! { ::ucp_runtime::Call },
+            "a call does nothing until it is awaited",
+        )
+    };
     quote! {
         #docs
         #deprecated
-        #[must_use = "a call does nothing until it is awaited"]
-        pub fn #name(&self, #(#path_names: impl Into<String>,)* #body_parameter #(#argument_names: impl Into<String>,)*) -> ::ucp_runtime::Call<operations::#marker> {
-            ::ucp_runtime::Call::new(&self.merchant) #(.path(#path_wires, #path_names))* #body_call #(#argument_calls)*
+        #[must_use = #hint]
+        pub fn #name(
+            &self,
+            #(#path_names: impl Into<String>,)*
+            #body_parameter
+            #(#argument_names: impl Into<String>,)*
+        ) -> #kind<operations::#marker> {
+            #kind::new(&self.merchant) #(.path(#path_wires, #path_names))* #body_call #(#argument_calls)*
         }
     }
 }
@@ -196,14 +212,14 @@ fn qualified(of: &Ty) -> TokenStream {
 
 /// For each input that may be left out, a trait that gives it to the calls that declare it.
 fn setters(model: &Model) -> TokenStream {
-    let mut by_name: BTreeMap<&str, (&Argument, Vec<Ident>)> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, (&Argument, Vec<TokenStream>)> = BTreeMap::new();
     for item in &model.methods {
         for argument in item.arguments.iter().filter(|argument| !argument.required) {
             by_name
                 .entry(&argument.ident)
                 .or_insert_with(|| (argument, Vec::new()))
                 .1
-                .push(ident(&item.marker));
+                .push(target(item));
         }
     }
     let traits = by_name.into_iter().map(|(name, (argument, markers))| {
@@ -218,7 +234,7 @@ fn setters(model: &Model) -> TokenStream {
         } else {
             "query parameter"
         };
-        let trait_docs = doc(&format!("Calls that take the {kind} `{}`.", argument.wire));
+        let trait_docs = doc(&format!("What takes the {kind} `{}`.", argument.wire));
         let docs = doc(&argument.docs);
         let call = set(argument, &name);
         quote! {
@@ -228,7 +244,7 @@ fn setters(model: &Model) -> TokenStream {
                 #[must_use]
                 fn #name(self, #name: impl Into<String>) -> Self;
             }
-            #(impl #trait_name for ::ucp_runtime::Call<operations::#markers> {
+            #(impl #trait_name for #markers {
                 fn #name(self, #name: impl Into<String>) -> Self {
                     self #call
                 }
@@ -236,4 +252,14 @@ fn setters(model: &Model) -> TokenStream {
         }
     });
     quote! { #(#traits)* }
+}
+
+/// The type that a method returns.
+fn target(item: &Method) -> TokenStream {
+    let marker = ident(&item.marker);
+    if item.link {
+        quote! { ::ucp_runtime::Link<operations::#marker> }
+    } else {
+        quote! { ::ucp_runtime::Call<operations::#marker> }
+    }
 }

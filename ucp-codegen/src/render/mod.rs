@@ -53,6 +53,15 @@ fn types_module(
 ) -> TokenStream {
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut has_map = false;
+    let received = items.iter().filter_map(|item| match item {
+        Item::Struct(item) => item.update_of.as_deref(),
+        _ => None,
+    });
+    for received in received {
+        if let Some(module) = home.get(received).filter(|module| **module != name) {
+            used.entry(module).or_default().insert(received);
+        }
+    }
     for ty in items.iter().flat_map(types_of) {
         walk(ty, &mut |ty| match ty {
             Ty::Named(named) => {
@@ -187,7 +196,7 @@ fn ty(of: &Ty) -> TokenStream {
     match of {
         Ty::Any => quote! { wire::Value },
         Ty::Boolean => quote! { bool },
-        Ty::Integer => quote! { i64 },
+        Ty::Integer | Ty::SafeInteger => quote! { i64 },
         Ty::Number => quote! { f64 },
         Ty::Text => quote! { String },
         Ty::FreeForm => quote! { wire::Map },

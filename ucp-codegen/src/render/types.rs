@@ -118,13 +118,18 @@ fn field(field: &Field) -> Option<TokenStream> {
 fn read(field: &Field) -> Option<TokenStream> {
     let name = ident(&field.ident);
     let wire = &field.wire;
-    let how = match field.presence {
-        Presence::Required => quote! { required },
-        Presence::Optional => quote! { optional },
-        Presence::Nullable => quote! { nullable },
+    let safe = field.ty == Ty::SafeInteger;
+    let read = match field.presence {
+        Presence::Required if safe => quote! { required::<wire::SafeInteger>(#wire)?.get() },
+        Presence::Optional if safe => {
+            quote! { optional::<wire::SafeInteger>(#wire)?.map(wire::SafeInteger::get) }
+        }
+        Presence::Required => quote! { required(#wire)? },
+        Presence::Optional => quote! { optional(#wire)? },
+        Presence::Nullable => quote! { nullable(#wire)? },
         Presence::Constant(_) => return None,
     };
-    Some(quote! { #name: members.#how(#wire)?, })
+    Some(quote! { #name: members.#read, })
 }
 
 fn read_constant(field: &Field) -> Option<TokenStream> {
@@ -181,6 +186,22 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         .then(|| quote! { #[allow(deprecated)] });
     // Most take one or two; where a contract requires more, positions are still the shortest way.
     let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
+    let conversions = from_text(name, &required);
+    let update = item.update_of.as_ref().map(|received| {
+        let of = ident(received);
+        quote! {
+            /// Starts an update from what was received. An update replaces everything: what it
+            /// leaves out is erased. So this has all that a request may say, and nothing that only
+            /// the merchant says.
+            ///
+            /// # Errors
+            ///
+            /// When the merchant left out what an update requires.
+            pub fn update_from(received: &#of) -> Result<Self, wire::DecodeError> {
+                wire::project(received)
+            }
+        }
+    });
     let docs = doc(&if required.is_empty() {
         "With nothing set.".to_owned()
     } else {
@@ -196,6 +217,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
                 Self { #(#values,)* extra: wire::Map::new() }
             }
             #(#setters)*
+            #update
 
             /// Adds a member that the contract leaves open.
             #[must_use]
@@ -204,6 +226,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
                 self
             }
         }
+        #conversions
     }
 }
 
@@ -253,26 +276,54 @@ fn accepted(of: &Ty) -> TokenStream {
         Ty::Text => quote! { impl Into<String> },
         Ty::List(inner) => match &**inner {
             Ty::Text => quote! { impl IntoIterator<Item = impl Into<String>> },
+            // A type, not `impl Into` of it: an empty list could not say which.
             inner => {
                 let inner = ty(inner);
                 quote! { impl IntoIterator<Item = #inner> }
             }
         },
-        Ty::Boxed(inner) => ty(inner),
+        Ty::Boxed(inner) => accepted(inner),
+        Ty::Named(_) => {
+            let of = ty(of);
+            quote! { impl Into<#of> }
+        }
         other => ty(other),
     }
 }
 
 fn convert(of: &Ty, name: &Ident) -> TokenStream {
     match of {
-        Ty::Text => quote! { #name.into() },
+        Ty::Text | Ty::Named(_) => quote! { #name.into() },
         Ty::List(inner) if **inner == Ty::Text => {
             quote! { #name.into_iter().map(Into::into).collect() }
         }
         Ty::List(_) => quote! { #name.into_iter().collect() },
-        Ty::Boxed(_) => quote! { Box::new(#name) },
+        Ty::Boxed(inner) => {
+            let inner = convert(inner, name);
+            quote! { Box::new(#inner) }
+        }
         _ => quote! { #name },
     }
+}
+
+/// Where one string is all that a type requires, the string may stand for it.
+fn from_text(name: &Ident, required: &[&Field]) -> Option<TokenStream> {
+    let [only] = required else { return None };
+    (only.ty == Ty::Text).then(|| {
+        quote! {
+            impl From<&str> for #name {
+                fn from(only: &str) -> Self {
+                    Self::new(only)
+                }
+            }
+
+            impl From<String> for #name {
+                fn from(only: String) -> Self {
+                    Self::new(only)
+                }
+            }
+        }
+    })
 }
 
 fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {

@@ -120,7 +120,7 @@ impl Reader<'_> {
                 .map(|node| node.places.clone())
                 .unwrap_or_default();
             for place in own {
-                stop.extend(self.closure(&place));
+                stop.extend(self.closure(&place).iter().cloned());
                 stop.insert(place);
             }
         }
@@ -203,7 +203,11 @@ impl Reader<'_> {
         if walk.stop.contains(place) || chain.contains(place) {
             return Vec::new();
         }
-        let Some(Value::Object(schema)) = self.source.value(place).cloned() else {
+        let document = self.source.document(place);
+        let value = document
+            .as_ref()
+            .and_then(|document| document.pointer(&place.pointer));
+        let Some(Value::Object(schema)) = value else {
             return Vec::new();
         };
         chain.push(place.clone());
@@ -213,11 +217,11 @@ impl Reader<'_> {
         {
             checks.extend(self.read_checks(&target, walk, chain));
         }
-        for branch in super::layers::branches(place, &schema, "allOf") {
+        for branch in super::layers::branches(place, schema, "allOf") {
             checks.extend(self.read_checks(&branch, walk, chain));
         }
-        scalar_checks(&schema, walk.typed, &mut checks);
-        self.structural_checks(place, &schema, walk, &mut checks);
+        scalar_checks(schema, walk.typed, &mut checks);
+        self.structural_checks(place, schema, walk, &mut checks);
         chain.pop();
         checks
     }

@@ -7,6 +7,7 @@ use crate::ledger;
 use crate::source::Place;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Keywords that say something for people or tools and nothing about the shape.
 pub(super) fn is_annotation(keyword: &str) -> bool {
@@ -79,11 +80,12 @@ impl<'a> IntoIterator for &'a Properties {
 pub(super) struct Merged {
     /// The types that each branch allows, with the place that says so.
     declared: Vec<(BTreeSet<String>, Place)>,
-    pub(super) without_null: bool,
     pub(super) properties: Properties,
     pub(super) required: BTreeSet<String>,
     pub(super) items: Vec<Place>,
     pub(super) additional: Vec<Place>,
+    /// The lowest `maximum` of all branches.
+    pub(super) maximum: Option<i64>,
     pub(super) constant: Option<Value>,
     pub(super) vocabulary: Option<Vec<String>>,
     pub(super) alternatives: Vec<Alternatives>,
@@ -126,11 +128,7 @@ impl Merged {
                 }
             });
         }
-        let mut types = types.unwrap_or_else(|| self.implied.clone());
-        if self.without_null {
-            types.remove("null");
-        }
-        types
+        types.unwrap_or_else(|| self.implied.clone())
     }
 }
 
@@ -164,7 +162,17 @@ impl Reader<'_> {
     }
 
     /// Intersects all schemas at `places`, in a view.
-    pub(super) fn merge(&mut self, places: &[Place], view: &View) -> Merged {
+    pub(super) fn merge(&mut self, places: &[Place], view: &View) -> Rc<Merged> {
+        let key = (places.to_vec(), view.clone());
+        if let Some(known) = self.merged.get(&key) {
+            return Rc::clone(known);
+        }
+        let merged = Rc::new(self.intersection(places, view));
+        self.merged.insert(key, Rc::clone(&merged));
+        merged
+    }
+
+    fn intersection(&mut self, places: &[Place], view: &View) -> Merged {
         let mut merged = Merged::default();
         let mut conditional = Vec::new();
         for place in places {
@@ -241,8 +249,12 @@ impl Reader<'_> {
             );
             return;
         }
-        let schema = match self.source.value(place) {
-            Some(Value::Object(schema)) => schema.clone(),
+        let document = self.source.document(place);
+        let schema = match document
+            .as_ref()
+            .and_then(|document| document.pointer(&place.pointer))
+        {
+            Some(Value::Object(schema)) => schema,
             Some(Value::Bool(true)) => return,
             Some(Value::Bool(false)) => {
                 self.problem(
@@ -265,24 +277,24 @@ impl Reader<'_> {
         };
         chain.push(place.clone());
         if self.checked.insert(place.clone()) {
-            self.check(place, &schema);
+            self.check(place, schema);
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
             && let Some(target) = self.source.resolve(place, reference, self.diagnostics)
         {
             self.collect(&target, view, conditional, merged, later, chain);
         }
-        for branch in branches(place, &schema, "allOf") {
+        for branch in branches(place, schema, "allOf") {
             self.collect(&branch, view, conditional, merged, later, chain);
         }
-        self.own(place, &schema, view, conditional, merged);
+        self.own(place, schema, view, conditional, merged);
         for keyword in ["then", "else"] {
             if schema.contains_key(keyword) {
                 later.push(place.child(keyword));
             }
         }
         for keyword in ["oneOf", "anyOf"] {
-            let places = branches(place, &schema, keyword);
+            let places = branches(place, schema, keyword);
             // Branches that only say which members must be there describe no other shape.
             if places.iter().any(|branch| self.shapes(branch)) {
                 merged.alternatives.push(Alternatives { places });
@@ -385,6 +397,9 @@ impl Reader<'_> {
             if !omitted {
                 merged.additional.push(place.child("additionalProperties"));
             }
+        }
+        if let Some(maximum) = schema.get("maximum").and_then(Value::as_i64) {
+            merged.maximum = Some(merged.maximum.map_or(maximum, |other| other.min(maximum)));
         }
         if let Some(constant) = schema.get("const") {
             if merged

@@ -18,6 +18,7 @@ use layers::{Alternatives, Merged};
 pub(crate) use marks::View;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,6 +31,8 @@ pub(crate) enum Type {
     Any,
     Boolean,
     Integer,
+    /// An integer that every JSON reader keeps: within 2^53.
+    SafeInteger,
     Number,
     String,
     /// A string that can only be this one.
@@ -76,6 +79,9 @@ impl Type {
         }
     }
 }
+
+/// The largest integer that every JSON reader keeps (RFC 8259 section 6).
+const SAFE: i64 = 9_007_199_254_740_991;
 
 /// What is said about a value for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -208,7 +214,8 @@ pub(crate) struct Reader<'a> {
     compositions: Vec<Composition>,
     nodes: Vec<Node>,
     known: HashMap<(Vec<Place>, View), Type>,
-    closures: HashMap<Place, BTreeSet<Place>>,
+    closures: HashMap<Place, Rc<BTreeSet<Place>>>,
+    merged: HashMap<(Vec<Place>, View), Rc<Merged>>,
     checked: BTreeSet<Place>,
 }
 
@@ -221,6 +228,7 @@ impl<'a> Reader<'a> {
             nodes: Vec::new(),
             known: HashMap::new(),
             closures: HashMap::new(),
+            merged: HashMap::new(),
             checked: BTreeSet::new(),
         }
     }
@@ -243,19 +251,22 @@ impl<'a> Reader<'a> {
     /// The branches of a body that is `oneOf` alternatives; the body itself when it is not.
     pub(crate) fn branches(&mut self, place: &Place) -> Vec<Place> {
         let place = self.target(place);
-        let count = self
-            .source
-            .value(&place)
-            .and_then(|value| value.get("oneOf"))
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len);
-        if count == 0 {
+        let branches = self.alternatives(&place);
+        if branches.is_empty() {
             return vec![place];
         }
-        let alternatives = place.child("oneOf");
-        (0..count)
-            .map(|index| self.target(&alternatives.child(index)))
-            .collect()
+        branches.iter().map(|branch| self.target(branch)).collect()
+    }
+
+    /// The places of a schema's `oneOf` branches.
+    pub(crate) fn alternatives(&self, place: &Place) -> Vec<Place> {
+        let branches = self
+            .source
+            .value(place)
+            .and_then(|value| value.get("oneOf"));
+        let count = branches.and_then(Value::as_array).map_or(0, Vec::len);
+        let at = place.child("oneOf");
+        (0..count).map(|index| at.child(index)).collect()
     }
 
     /// Whether a schema is an error envelope: `ucp.status` can only be `error`.
@@ -276,7 +287,11 @@ impl<'a> Reader<'a> {
         else {
             return false;
         };
-        self.merge(&status, &View::Response).constant == Some(Value::from("error"))
+        self.merge(&status, &View::Response)
+            .constant
+            .as_ref()
+            .and_then(Value::as_str)
+            == Some("error")
     }
 
     /// The type that a schema describes in a view.
@@ -287,17 +302,16 @@ impl<'a> Reader<'a> {
             return known.clone();
         }
         let mut merged = self.merge(&places, view);
-        if let Some(composition) = self
-            .compositions
-            .iter()
-            .find(|composition| composition.covers(&places))
-        {
+        if let Some(composition) = self.compositions.iter().find(|it| it.covers(&places)) {
             // What is composed reads like its base, not like the last extension.
             let base = composition.base.clone();
-            merged.docs = self.merge(std::slice::from_ref(&base), view).docs;
+            let docs = self.merge(std::slice::from_ref(&base), view).docs.clone();
+            Rc::make_mut(&mut merged).docs = docs;
         }
-        let ty = self.classify(&key, merged);
-        self.known.entry(key).or_insert(ty).clone()
+        let ty = self.classify(&key, &merged, false);
+        // Over what stood for it while it was being read, which knows nothing of `null`.
+        self.known.insert(key, ty.clone());
+        ty
     }
 
     /// The set of places that identify a type: references followed, compositions put in, and what
@@ -318,7 +332,7 @@ impl<'a> Reader<'a> {
         {
             targets.extend(composition.overlays.iter().cloned());
         }
-        let closures: Vec<BTreeSet<Place>> =
+        let closures: Vec<Rc<BTreeSet<Place>>> =
             targets.iter().map(|target| self.closure(target)).collect();
         let included = |place: &Place| {
             targets
@@ -366,12 +380,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The places that a schema includes by `$ref` and `allOf`, itself left out.
-    fn closure(&mut self, place: &Place) -> BTreeSet<Place> {
+    pub(crate) fn closure(&mut self, place: &Place) -> Rc<BTreeSet<Place>> {
         if let Some(known) = self.closures.get(place) {
-            return known.clone();
+            return Rc::clone(known);
         }
         // Stands for the schema while it is being walked, so that a cycle ends.
-        self.closures.insert(place.clone(), BTreeSet::new());
+        self.closures.insert(place.clone(), Rc::default());
         let mut closure = BTreeSet::new();
         let (reference, branches) = match self.source.value(place) {
             Some(Value::Object(schema)) => (
@@ -394,10 +408,11 @@ impl<'a> Reader<'a> {
             .chain((0..branches).map(|index| all_of.child(index)))
         {
             let inner = self.closure(&child);
-            closure.extend(inner);
+            closure.extend(inner.iter().cloned());
             closure.insert(child);
         }
-        self.closures.insert(place.clone(), closure.clone());
+        let closure = Rc::new(closure);
+        self.closures.insert(place.clone(), Rc::clone(&closure));
         closure
     }
 
@@ -421,27 +436,28 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn classify(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
-        let types = merged.types(self);
-        if types.contains("null") && types.len() > 1 {
-            let mut inner = merged;
-            inner.without_null = true;
-            return Type::Nullable(Box::new(self.classify(key, inner)));
+    fn classify(&mut self, key: &(Vec<Place>, View), merged: &Merged, not_null: bool) -> Type {
+        let mut types = merged.types(self);
+        if types.len() > 1 && types.remove("null") && !not_null {
+            return Type::Nullable(Box::new(self.classify(key, merged, true)));
         }
         if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
-            return self.union(key, places.clone(), merged.docs);
+            return self.union(key, places.clone(), merged.docs.clone());
         }
         if let Some(Value::String(constant)) = &merged.constant {
             return Type::Constant(constant.clone());
         }
         if let Some(values) = &merged.vocabulary {
             let shape = Shape::Vocabulary(values.clone());
-            return Type::Node(self.allocate(key, shape, merged.docs));
+            return Type::Node(self.allocate(key, shape, merged.docs.clone()));
         }
         match types.first().map(String::as_str) {
             _ if types.len() > 1 => Type::Any,
             Some("string") => Type::String,
             Some("boolean") => Type::Boolean,
+            Some("integer") if merged.maximum.is_some_and(|maximum| maximum == SAFE) => {
+                Type::SafeInteger
+            }
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
             Some("array") => {
@@ -455,7 +471,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
+    fn object(&mut self, key: &(Vec<Place>, View), merged: &Merged) -> Type {
         if merged.properties.is_empty() && merged.required.is_empty() {
             if merged.additional.is_empty() {
                 return Type::FreeForm;
@@ -499,7 +515,7 @@ impl<'a> Reader<'a> {
 
     fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
         let view = &key.1;
-        let merged: Vec<Merged> = alternatives
+        let merged: Vec<Rc<Merged>> = alternatives
             .iter()
             .map(|place| self.merge(std::slice::from_ref(place), view))
             .collect();
@@ -605,9 +621,9 @@ impl<'a> Reader<'a> {
         let mut constants = BTreeMap::new();
         for (name, property) in &merged.properties {
             if merged.required.contains(name)
-                && let Some(Value::String(constant)) = self.merge(&property.places, view).constant
+                && let Some(Value::String(constant)) = &self.merge(&property.places, view).constant
             {
-                constants.insert(name.clone(), constant);
+                constants.insert(name.clone(), constant.clone());
             }
         }
         constants
@@ -615,7 +631,7 @@ impl<'a> Reader<'a> {
 
     /// What the places of a property say for people.
     fn docs(&mut self, places: &[Place], transition: Option<String>) -> Docs {
-        let mut docs = self.merge(places, &View::Response).docs;
+        let mut docs = self.merge(places, &View::Response).docs.clone();
         docs.facts.extend(transition);
         docs
     }

@@ -33,11 +33,12 @@ pub use debug::debug;
 pub use note::{DecodeError, Note};
 pub use path::JsonPath;
 pub use read::{
-    Members, Object, Read, ReadArm, Reader, Union, Vocabulary, deserialize, has, read_body, tag,
+    Members, Object, Read, ReadArm, Reader, Union, Vocabulary, deserialize, has, project,
+    read_body, tag,
 };
 #[doc(hidden)]
 pub use read::{read_object, read_union, read_vocabulary};
-pub use types::{OneOrMany, UnknownObject, UnknownValue};
+pub use types::{OneOrMany, SafeInteger, UnknownObject, UnknownValue};
 pub use write::{Sink, serialize};
 
 /// The members of a JSON object that its type does not declare, kept and written back.

@@ -88,6 +88,8 @@ pub trait Union: Sized {
 pub struct Reader {
     path: JsonPath,
     notes: Vec<Note>,
+    /// Whether members that a type does not declare are dropped rather than kept.
+    declared_only: bool,
 }
 
 impl Reader {
@@ -239,7 +241,11 @@ impl Members<'_> {
 
     /// The members that no call before took.
     pub fn rest(&mut self) -> Map {
-        std::mem::take(&mut self.map)
+        if self.reader.declared_only {
+            Map::new()
+        } else {
+            std::mem::take(&mut self.map)
+        }
     }
 }
 
@@ -288,6 +294,23 @@ pub fn read_body<T: Read>(value: Value) -> Result<(T, Vec<Note>), DecodeError> {
     let mut reader = Reader::default();
     let body = T::read(value, &mut reader)?;
     Ok((body, reader.into_notes()))
+}
+
+/// Turns a value of one view into another view of the same definition: what the other does not
+/// declare is left out, at every depth. What `update_from` of generated types does.
+///
+/// # Errors
+///
+/// [`DecodeError`] when the value lacks what the other view requires.
+pub fn project<T: Read>(from: &impl serde::Serialize) -> Result<T, DecodeError> {
+    let mut reader = Reader {
+        declared_only: true,
+        ..Reader::default()
+    };
+    match serde_json::to_value(from) {
+        Ok(value) => T::read(value, &mut reader),
+        Err(_) => Err(reader.error("a value that serialises", None)),
+    }
 }
 
 /// [`serde::Deserialize`] for a type that is [`Read`].

@@ -59,6 +59,32 @@ impl serde::Serialize for UnknownObject {
     }
 }
 
+/// An integer within 2^53, as far as every JSON reader keeps one (RFC 8259 section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SafeInteger(i64);
+
+impl SafeInteger {
+    /// The integer.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl Read for SafeInteger {
+    fn read(value: Value, reader: &mut Reader) -> Result<Self, DecodeError> {
+        const MAX: u64 = 9_007_199_254_740_991;
+        let integer = i64::read(value, reader)?;
+        if integer.unsigned_abs() > MAX {
+            return Err(DecodeError {
+                found: "an integer beyond it",
+                ..reader.error("an integer within 2^53", None)
+            });
+        }
+        Ok(Self(integer))
+    }
+}
+
 /// Where the contract allows one value or a list of them; written back as it arrived.
 ///
 /// ```
