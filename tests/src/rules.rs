@@ -135,7 +135,12 @@ fn rule(expression: &Expr) -> Rule {
         Expr::Call(call) => (name(&call.func), call.args.iter().collect()),
         other => (name(other), Vec::new()),
     };
-    let rules = |index: usize| arguments.get(index).map(|list| Rule::read(list)).unwrap_or_default();
+    let rules = |index: usize| {
+        arguments
+            .get(index)
+            .map(|list| Rule::read(list))
+            .unwrap_or_default()
+    };
     let strings = |index: usize| -> Vec<String> {
         let list = arguments.get(index).map(|list| elements(list));
         list.into_iter().flatten().map(text).collect()
@@ -144,7 +149,12 @@ fn rule(expression: &Expr) -> Rule {
         let list = arguments.first().map(|list| elements(list));
         list.into_iter().flatten().map(Rule::read).collect()
     };
-    let first = || arguments.first().map(|first| value(first)).unwrap_or_default();
+    let first = || {
+        arguments
+            .first()
+            .map(|first| value(first))
+            .unwrap_or_default()
+    };
     if let Some(keyword) = keyword(&variant) {
         // A list of one type is written as that type.
         let value = match first() {
@@ -157,14 +167,19 @@ fn rule(expression: &Expr) -> Rule {
     }
     match variant.as_str() {
         "UniqueItems" => Rule::Keyword("uniqueItems", json!(true)),
-        "Dependent" => Rule::Keyword("dependentRequired", json!({ text_of(&first()): strings(1) })),
+        "Dependent" => Rule::Keyword(
+            "dependentRequired",
+            json!({ text_of(&first()): strings(1) }),
+        ),
         "Member" => Rule::Member(text_of(&first()), rules(1)),
         "Values" => Rule::Values(strings(0), rules(1)),
         "Names" => Rule::Names(rules(0)),
         "Items" => Rule::Items(rules(0)),
         "Contains" => {
             let number = |index: usize| arguments.get(index).map(|number| value(number));
-            let least = number(1).and_then(|least| least.as_u64()).unwrap_or_default();
+            let least = number(1)
+                .and_then(|least| least.as_u64())
+                .unwrap_or_default();
             Rule::Contains(rules(0), least, number(2).and_then(|most| most.as_u64()))
         }
         "When" => Rule::When(rules(0), rules(1), rules(2)),
@@ -224,7 +239,12 @@ fn value(expression: &Expr) -> Value {
             _ => panic!("not a value of a rule"),
         },
         Expr::Unary(negative) => {
-            json!(value(&negative.expr).as_i64().unwrap_or_default().saturating_neg())
+            json!(
+                value(&negative.expr)
+                    .as_i64()
+                    .unwrap_or_default()
+                    .saturating_neg()
+            )
         }
         Expr::Reference(_) | Expr::Array(_) => {
             Value::Array(elements(expression).into_iter().map(value).collect())

@@ -301,7 +301,8 @@ fn ty(of: &Type) -> Ty {
         panic!("not a type that the generator writes")
     };
     let inner = |index| {
-        argument(&path.path, index).map_or_else(|| panic!("no type argument"), |of| Box::new(ty(of)))
+        argument(&path.path, index)
+            .map_or_else(|| panic!("no type argument"), |of| Box::new(ty(of)))
     };
     match type_name(of).as_str() {
         "Value" => Ty::Any,
@@ -454,7 +455,11 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
             _ => panic!("{name}: a statement that reads nothing"),
         }
     }
-    assert!(fields.is_empty(), "{name}: {:?} are not read", fields.keys());
+    assert!(
+        fields.is_empty(),
+        "{name}: {:?} are not read",
+        fields.keys()
+    );
     for statement in function(implementation, "write_members") {
         let Stmt::Expr(expression, _) = statement else {
             panic!("{name}: a statement that writes nothing")
@@ -478,8 +483,16 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
             Expr::Lit(_) => assert_eq!(member.ty, Ty::Constant(text(value)), "{name}.{wire}"),
             value => {
                 let ident = field_of_self(value);
-                assert_eq!(written.remove(&ident).as_ref(), Some(&wire), "{name}.{ident}");
-                let right = if member.required { "put" } else { "put_optional" };
+                assert_eq!(
+                    written.remove(&ident).as_ref(),
+                    Some(&wire),
+                    "{name}.{ident}"
+                );
+                let right = if member.required {
+                    "put"
+                } else {
+                    "put_optional"
+                };
                 assert_eq!(how, right, "{name}.{wire}");
             }
         }

@@ -56,8 +56,11 @@ struct Spot {
     rules: Vec<Rule>,
     /// The field, for a member of a struct.
     member: Option<Member>,
-    /// Whether it is a branch of the object above it, or a member that such a branch describes.
+    /// Whether it is described under a condition: a branch of the object above it, or a member that
+    /// such a branch describes. That it is required is then a rule.
     conditional: bool,
+    /// Whether the condition narrows what the type holds in any case: what it says is then a rule.
+    narrowed: bool,
     /// Whether a value there must exist, by rules alone.
     required_by_rule: bool,
 }
@@ -98,13 +101,13 @@ pub(crate) fn compare(types: &Types, root: &Ty, table: &Table) -> Outcome {
         rules,
         member: None,
         conditional: false,
+        narrowed: false,
         required_by_rule: true,
     };
     walk.spots.insert("", root);
     for fact in &table.facts {
         walk.fact(fact);
     }
-    walk.one_type_a_definition();
     walk.outcome
 }
 
@@ -196,7 +199,8 @@ impl<'w> Walk<'w> {
             ty: None,
             rules: inner(step),
             member: None,
-            conditional: false,
+            conditional: above.narrowed,
+            narrowed: above.narrowed,
             required_by_rule: Rule::said(&rules, "required").iter().any(|names| {
                 names
                     .as_array()
@@ -219,7 +223,9 @@ impl<'w> Walk<'w> {
                 };
                 spot.ty = Some(member.ty.clone());
                 spot.member = Some(member.clone());
-                spot.conditional = above.conditional;
+                spot.conditional |= above.conditional;
+                // Declared by the object itself as well, the branch narrows the member.
+                spot.narrowed |= above.conditional && self.unconditionally(&fact.pointer);
             }
         }
         Ok(spot)
@@ -239,7 +245,8 @@ impl<'w> Walk<'w> {
             ty: None,
             rules: Vec::new(),
             member: None,
-            conditional: false,
+            conditional: above.narrowed,
+            narrowed: above.narrowed,
             required_by_rule: false,
         };
         match ty.map(|ty| (ty, self.types.shape(ty))) {
@@ -248,14 +255,10 @@ impl<'w> Walk<'w> {
                 spot.ty = Some(arm.ty.clone());
                 // The union's rules must lead to the arm's.
                 let leads = |rule: &&Rule| matches!((rule, &arm.ty), (Rule::Of(of), Ty::Named(name)) if of == name);
-                spot.rules = rules
-                    .iter()
-                    .flat_map(|rule| match rule {
-                        Rule::When(_, then, otherwise) => [then.as_slice(), otherwise].concat(),
-                        _ => Vec::new(),
-                    })
-                    .filter(|rule| leads(&rule))
+                spot.rules = under_conditions(rules)
+                    .filter(leads)
                     .take(1)
+                    .cloned()
                     .collect();
                 return Ok(spot);
             }
@@ -291,6 +294,16 @@ impl<'w> Walk<'w> {
         Ok(spot)
     }
 
+    /// Whether a member that a branch describes is declared by the object itself too.
+    fn unconditionally(&self, pointer: &str) -> bool {
+        let (mut object, name) = split(pointer);
+        while branch(split(object).1).is_some() {
+            object = split(object).0;
+        }
+        let steps = self.children.get(object);
+        steps.is_some_and(|steps| steps.contains(&name))
+    }
+
     /// The arm that has the members of a branch, and its tag.
     fn arm<'a>(&self, arms: &'a [Arm], pointer: &str) -> Result<&'a Arm, String> {
         let members = self.declared(pointer);
@@ -304,8 +317,13 @@ impl<'w> Walk<'w> {
             })
         };
         let same = |arm: &Arm| {
-            self.structure(Some(&arm.ty))
-                .is_some_and(|of| of.members.keys().map(String::as_str).collect::<BTreeSet<_>>() == members)
+            self.structure(Some(&arm.ty)).is_some_and(|of| {
+                of.members
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<BTreeSet<_>>()
+                    == members
+            })
         };
         let found: Vec<&Arm> = arms.iter().filter(|arm| tag(arm) && same(arm)).collect();
         match found.as_slice() {
@@ -354,11 +372,15 @@ impl<'w> Walk<'w> {
             Some(Ty::Nullable(inner)) => Some(&**inner),
             other => other.as_ref(),
         };
-        let Some(of) = self.structure(inner).filter(|_| !spot.conditional) else {
+        let Some(of) = self.structure(inner).filter(|_| !spot.narrowed) else {
             return;
         };
         if fact.get("recursive").is_some() {
             // The table ends here; the type begins again.
+            return;
+        }
+        if spot.conditional && branch(split(&fact.pointer).1).is_some() {
+            // The object is compared where it stands, with the members of all its branches.
             return;
         }
         let declared = self.declared(&fact.pointer);
@@ -414,16 +436,21 @@ impl<'w> Walk<'w> {
             "additionalProperties" => self.rest(fact, spot, said),
             "omitted" => {
                 let of = self.structure(spot.ty.as_ref());
-                let there: Vec<&str> = fact
-                    .strings("omitted")
-                    .into_iter()
-                    .filter(|name| {
-                        let ruled = spot.rules.iter().any(
-                            |rule| matches!(rule, Rule::Member(member, _) if member == name),
-                        );
-                        ruled || of.is_some_and(|of| of.members.contains_key(*name)) && !spot.conditional
-                    })
-                    .collect();
+                // One branch may omit what another has.
+                let declared = self.declared(&fact.pointer);
+                let there: Vec<&str> =
+                    fact.strings("omitted")
+                        .into_iter()
+                        .filter(|name| !declared.contains(name))
+                        .filter(|name| {
+                            let ruled = spot.rules.iter().any(
+                                |rule| matches!(rule, Rule::Member(member, _) if member == name),
+                            );
+                            ruled
+                                || of.is_some_and(|of| of.members.contains_key(*name))
+                                    && !spot.conditional
+                        })
+                        .collect();
                 self.hold(fact, word, there.is_empty(), || format!("{there:?}"));
             }
             "required_undeclared" => {
@@ -433,9 +460,11 @@ impl<'w> Walk<'w> {
                     .strings("required_undeclared")
                     .into_iter()
                     .filter(|name| {
-                        let ruled = required
-                            .iter()
-                            .any(|names| names.as_array().is_some_and(|names| names.iter().any(|known| known == name)));
+                        let ruled = required.iter().any(|names| {
+                            names
+                                .as_array()
+                                .is_some_and(|names| names.iter().any(|known| known == name))
+                        });
                         let typed = !spot.conditional
                             && self
                                 .structure(spot.ty.as_ref())
@@ -444,11 +473,15 @@ impl<'w> Walk<'w> {
                         !ruled && !typed
                     })
                     .collect();
-                self.hold(fact, word, missing.is_empty(), || format!("without {missing:?}"));
+                self.hold(fact, word, missing.is_empty(), || {
+                    format!("without {missing:?}")
+                });
             }
             "recursive" => self.recursive(fact, spot),
             "default" => {
-                let text = said.as_str().map_or_else(|| said.to_string(), ToOwned::to_owned);
+                let text = said
+                    .as_str()
+                    .map_or_else(|| said.to_string(), ToOwned::to_owned);
                 self.documented(fact, spot, word, &format!("Absent means `{text}`."));
             }
             "examples" => {
@@ -457,7 +490,11 @@ impl<'w> Walk<'w> {
                     .and_then(Value::as_array)
                     .into_iter()
                     .flatten()
-                    .map(|example| example.as_str().map_or_else(|| example.to_string(), ToOwned::to_owned))
+                    .map(|example| {
+                        example
+                            .as_str()
+                            .map_or_else(|| example.to_string(), ToOwned::to_owned)
+                    })
                     .map(|example| format!("`{example}`"))
                     .collect();
                 self.documented(fact, spot, word, &examples.join(", "));
@@ -465,7 +502,9 @@ impl<'w> Walk<'w> {
             "deprecated" => {
                 let found = spot.member.as_ref().is_some_and(|member| member.deprecated)
                     || self.item(spot).is_some_and(|item| item.deprecated);
-                self.hold(fact, word, said == &Value::from(found), || found.to_string());
+                self.hold(fact, word, said == &Value::from(found), || {
+                    found.to_string()
+                });
             }
             "if" => {
                 // The branch was found by its condition.
@@ -474,7 +513,11 @@ impl<'w> Walk<'w> {
             "contains" => {
                 let rules = self.expanded(&spot.rules);
                 let found = Rule::said(&rules, word);
-                let all = said.as_array().into_iter().flatten().all(|one| found.contains(one));
+                let all = said
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .all(|one| found.contains(one));
                 self.hold(fact, word, all, || format!("{found:?}"));
             }
             "propertyNames" => {
@@ -497,7 +540,10 @@ impl<'w> Walk<'w> {
     fn rule(&mut self, fact: &Fact, spot: &Spot, word: &str, said: &Value) {
         let rules = self.expanded(&spot.rules);
         let found = Rule::said(&rules, word);
-        let holds = found.iter().any(|value| alike(value, said));
+        // Where several schemas bound the same value, the table lists all bounds.
+        let each = said.as_array().filter(|_| !matches!(word, "enum" | "type"));
+        let holds = found.iter().any(|value| alike(value, said))
+            || each.is_some_and(|each| each.iter().all(|one| found.contains(one)));
         self.hold(fact, word, holds, || format!("{found:?}"));
     }
 
@@ -516,7 +562,13 @@ impl<'w> Walk<'w> {
         };
         let Ty::Named(name) = ty else { return None };
         match self.types.items.get_key_value(name) {
-            Some((name, Item { shape: Shape::Vocabulary(values), .. })) => Some((name, values)),
+            Some((
+                name,
+                Item {
+                    shape: Shape::Vocabulary(values),
+                    ..
+                },
+            )) => Some((name, values)),
             _ => None,
         }
     }
@@ -527,7 +579,13 @@ impl<'w> Walk<'w> {
                 let holds = member.docs.contains(text);
                 self.hold(fact, word, holds, || format!("`{}`", member.docs));
             }
-            _ => *self.outcome.excluded.entry(exclusions::NO_FIELD).or_default() += 1,
+            _ => {
+                *self
+                    .outcome
+                    .excluded
+                    .entry(exclusions::NO_FIELD)
+                    .or_default() += 1
+            }
         }
     }
 
@@ -540,7 +598,9 @@ impl<'w> Walk<'w> {
             (Value::String(_), ty) => {
                 let ruled = !Rule::said(&rules, word).is_empty();
                 let ty = format!("{ty:?}");
-                self.hold(fact, word, ruled, || format!("{ty} without a rule for the rest"));
+                self.hold(fact, word, ruled, || {
+                    format!("{ty} without a rule for the rest")
+                });
             }
             (Value::Bool(false), _) => {
                 *self.outcome.excluded.entry(exclusions::CLOSED).or_default() += 1;
@@ -616,9 +676,16 @@ impl<'w> Walk<'w> {
     /// A value for which the schema names no type: anything, or what its branches say.
     fn untyped(&mut self, fact: &'w Fact, spot: &Spot) {
         let steps = self.children.get(fact.pointer.as_str());
-        let forms = steps.into_iter().flatten().filter(|step| matches!(branch(step), Some(("oneOf", _)))).count();
+        let forms = steps
+            .into_iter()
+            .flatten()
+            .filter(|step| matches!(branch(step), Some(("oneOf", _))))
+            .count();
         let text = fact.get("const").is_some_and(Value::is_string);
-        let empty = fact.said.keys().all(|word| matches!(word.as_str(), "pointer" | "type" | "required"));
+        let empty = fact
+            .said
+            .keys()
+            .all(|word| matches!(word.as_str(), "pointer" | "type" | "required"));
         let holds = match &spot.ty {
             None => true,
             Some(_) if spot.conditional || fact.get("recursive").is_some() => true,
@@ -651,53 +718,23 @@ impl<'w> Walk<'w> {
         let found = format!("{:?} below {expected:?}", spot.ty);
         self.hold(fact, "recursive", holds, || found);
     }
-
-    /// What the same definitions describe in the same way is the same type.
-    fn one_type_a_definition(&mut self) {
-        let mut known: BTreeMap<(Vec<&str>, String), (&'w Fact, Ty)> = BTreeMap::new();
-        let mut twice = Vec::new();
-        for fact in &self.table.facts {
-            let refs = fact.strings("refs");
-            let Some(ty @ Ty::Named(_)) = self.spots.get(fact.pointer.as_str()).and_then(|spot| spot.ty.clone()) else {
-                continue;
-            };
-            if refs.is_empty() {
-                continue;
-            }
-            let below: String = self
-                .table
-                .facts
-                .iter()
-                .filter_map(|other| {
-                    let inside = other.pointer.strip_prefix(&fact.pointer)?;
-                    (inside.is_empty() || inside.starts_with('/')).then(|| {
-                        let words = other.said.iter().filter(|(word, _)| {
-                            !matches!(word.as_str(), "pointer") && !(inside.is_empty() && *word == "required")
-                        });
-                        format!("{inside} {:?};", words.collect::<Vec<_>>())
-                    })
-                })
-                .collect();
-            match known.get(&(refs.clone(), below.clone())) {
-                Some((first, other)) if *other != ty => {
-                    twice.push((fact, format!("refs are those of {}, generated {ty:?} and {other:?}", first.pointer)));
-                }
-                Some(_) => *self.outcome.words.entry("refs".to_owned()).or_default() += 1,
-                None => {
-                    known.insert((refs, below), (fact, ty));
-                }
-            }
-        }
-        for (fact, what) in twice {
-            self.differ(fact, what);
-        }
-    }
 }
 
 /// `("oneOf", 1)` for `<oneOf:1>`.
 fn branch(step: &str) -> Option<(&str, usize)> {
     let (kind, index) = step.strip_prefix('<')?.strip_suffix('>')?.split_once(':')?;
     Some((kind, index.parse().ok()?))
+}
+
+/// The rules that a union holds its arms against.
+fn under_conditions(rules: &[Rule]) -> Box<dyn Iterator<Item = &Rule> + '_> {
+    Box::new(rules.iter().flat_map(|rule| match rule {
+        Rule::When(_, then, otherwise) => {
+            let inner = under_conditions(then).chain(under_conditions(otherwise));
+            Box::new(inner) as Box<dyn Iterator<Item = &Rule>>
+        }
+        rule => Box::new(std::iter::once(rule)),
+    }))
 }
 
 /// Equal, the order of a list left aside: in `enum`, `type` and `required` it says nothing.

@@ -49,10 +49,6 @@ impl Tree {
         }
     }
 
-    pub(crate) fn path(&self, file: &str) -> PathBuf {
-        self.root.join(file)
-    }
-
     /// Every JSON file of the tree.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
@@ -127,7 +123,8 @@ impl Tree {
                 let schema = shared::json(&file);
                 let inside = file.strip_prefix(&self.root).unwrap();
                 // A capability is one resource, or a request and a response for each operation.
-                let pointer = if schema.get("properties").is_some() || schema.get("allOf").is_some() {
+                let pointer = if schema.get("properties").is_some() || schema.get("allOf").is_some()
+                {
                     String::new()
                 } else {
                     format!("/$defs/{}", operation_id(table))

@@ -12,7 +12,9 @@ use tables::{Subject, Table};
 use ucp_tests::shared;
 
 fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle").join(name)
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("oracle")
+        .join(name)
 }
 
 /// All tables of one subject: generated once, compared one by one.
@@ -20,23 +22,20 @@ fn check(tree: &Tree, subject: &Subject, tables: &[&Table]) -> Outcome {
     let mut outcome = Outcome::default();
     let generated = tree.generate(subject, tables);
     for table in tables {
-        let root = generated
-            .as_ref()
-            .map_err(Clone::clone)
-            .and_then(|types| {
-                let root = contracts::root(types, table);
-                Ok((types, root.ok_or("no such operation was generated")?))
-            });
+        let root = generated.as_ref().map_err(Clone::clone).and_then(|types| {
+            let root = contracts::root(types, table);
+            Ok((types, root.ok_or("no such operation was generated")?))
+        });
         match root {
             Ok((types, root)) => outcome.add(compare::compare(types, &root, table)),
             Err(why) => {
                 outcome.checked += table.facts.len();
-                outcome.differing.extend(
-                    table
-                        .facts
-                        .iter()
-                        .map(|fact| (format!("{} {}", table.name, fact.pointer), vec![why.clone()])),
-                );
+                outcome.differing.extend(table.facts.iter().map(|fact| {
+                    (
+                        format!("{} {}", table.name, fact.pointer),
+                        vec![why.clone()],
+                    )
+                }));
             }
         }
     }
