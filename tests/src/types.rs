@@ -42,6 +42,8 @@ pub struct Member {
     pub required: bool,
     /// What it holds; [`Ty::Nullable`] where `null` and absent differ.
     pub ty: Ty,
+    /// For an integer: whether reading refuses it beyond 2^53, where JSON readers disagree.
+    pub safe: bool,
     /// What its documentation says, on one line.
     pub docs: String,
     /// Whether using it warns.
@@ -377,6 +379,15 @@ fn call(expression: &Expr) -> Option<(String, Vec<&Expr>)> {
     }
 }
 
+/// How a member is read, without `.get()` or `.map(wire::SafeInteger::get)` behind it, and whether
+/// one of them was there: the integer is then read within 2^53.
+fn reading(expression: &Expr) -> (&Expr, bool) {
+    match expression {
+        Expr::MethodCall(then) if matches!(&*then.receiver, Expr::Try(_)) => (&then.receiver, true),
+        other => (other, false),
+    }
+}
+
 /// The fields that the struct has, as reading and writing treat them. The two must agree.
 fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
     let name = &item.ident;
@@ -406,6 +417,7 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
                 let member = Member {
                     required: true,
                     ty: Ty::Constant(text(value)),
+                    safe: false,
                     docs: String::new(),
                     deprecated: false,
                 };
@@ -420,7 +432,8 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
                     let syn::Member::Named(ident) = &value.member else {
                         panic!("{name}: a field without a name")
                     };
-                    let Some((how, arguments)) = call(&value.expr) else {
+                    let (value, safe) = reading(&value.expr);
+                    let Some((how, arguments)) = call(value) else {
                         panic!("{name}.{ident} is not read")
                     };
                     if how == "rest" {
@@ -439,9 +452,11 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
                         }
                         (how, of) => panic!("{name}.{ident} is {of:?} and read as {how}"),
                     };
+                    assert!(!safe || ty == Ty::Integer, "{name}.{ident} is no integer");
                     let member = Member {
                         required,
                         ty,
+                        safe,
                         docs: docs(&field.attrs),
                         deprecated: deprecated(&field.attrs),
                     };
