@@ -425,7 +425,14 @@ impl<'w> Walk<'w> {
                         format!("{name} {known:?}, in the rules: {ruled}")
                     });
                 }
-                None => self.rule(fact, spot, word, said),
+                None => match &spot.ty {
+                    // One of the values is the only one.
+                    Some(Ty::Constant(value)) if !spot.conditional => {
+                        let listed = fact.strings("enum").contains(&value.as_str());
+                        self.hold(fact, word, listed, || value.clone());
+                    }
+                    _ => self.rule(fact, spot, word, said),
+                },
             },
             "const" => match &spot.ty {
                 Some(Ty::Constant(value)) if !spot.conditional => {

@@ -49,6 +49,11 @@ impl Tree {
         }
     }
 
+    /// Where a file of the tree lies.
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.root.join(file)
+    }
+
     /// Every JSON file of the tree.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();

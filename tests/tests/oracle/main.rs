@@ -7,6 +7,7 @@ mod tables;
 
 use compare::Outcome;
 use contracts::Tree;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tables::{Subject, Table};
 use ucp_tests::shared;
@@ -71,4 +72,62 @@ fn every_fact_is_as_generated() {
     );
     assert!(outcome.checked > 0, "no table was found");
     assert_eq!(differing, 0);
+}
+
+/// The first property in a schema that a mark omits from the requests of an operation, with that
+/// mark taken the other way.
+fn flip(schema: &mut Value, operation: &str) -> Option<String> {
+    let properties = schema.get_mut("properties")?.as_object_mut()?;
+    properties.iter_mut().find_map(|(name, property)| {
+        let mark = property.get_mut("ucp_request")?;
+        let mark = match mark {
+            Value::Object(forms) => forms.get_mut(operation)?,
+            short => short,
+        };
+        (mark == "omit").then(|| {
+            *mark = json!("required");
+            name.clone()
+        })
+    })
+}
+
+/// The test above can fail: one mark, flipped in a copy of the contract, is a difference.
+#[test]
+fn a_flipped_mark_is_a_difference() {
+    let Some(folder) = shared::folder() else {
+        return;
+    };
+    let mut flipped = 0;
+    for (release, tables) in tables::read(&folder) {
+        let tree = Tree::copy(&folder, &release, &tables, &scratch("flipped"));
+        // A request's own file is enough: marks at any depth are read in the same way.
+        let Some((file, table, name, text)) = tables.iter().find_map(|table| {
+            let Subject::Schema { file, pointer } = &table.subject else {
+                return None;
+            };
+            let path = tree.path(file);
+            let mut schema = shared::json(&path);
+            let name = flip(schema.pointer_mut(pointer)?, &table.operation)?;
+            let omitted = table.facts.first()?.strings("omitted");
+            omitted
+                .contains(&name.as_str())
+                .then(|| (path, table, name.clone(), schema.to_string()))
+        }) else {
+            continue;
+        };
+        let before = check(&tree, &table.subject, &[table]);
+        std::fs::write(file, text).unwrap();
+        let after = check(&tree, &table.subject, &[table]);
+        let place = format!("{} ", table.name);
+        let what = |outcome: &Outcome| outcome.differing.get(&place).cloned().unwrap_or_default();
+        assert_eq!(what(&before), [""; 0], "{place}");
+        let found = what(&after).join("; ");
+        assert!(
+            found.contains("omitted") && found.contains(&format!("{name:?}")),
+            "{place}: {name} is not omitted, and the test says `{found}`"
+        );
+        flipped += 1;
+    }
+    assert!(flipped > 0, "no table omits anything by a mark of its own");
+    println!("marks: {flipped} flipped, {flipped} seen");
 }
