@@ -15,7 +15,9 @@ pub mod published {
     include!(concat!(env!("OUT_DIR"), "/published.rs"));
 }
 
+pub mod registry;
 pub mod rules;
 pub mod shared;
 pub mod source;
+pub mod synthetic;
 pub mod types;

@@ -6,12 +6,13 @@
 //! where they lead in the original and nothing is written beside shared data.
 
 use crate::tables::{Direction, Subject, Table};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 use ucp_codegen::Builder;
 use ucp_tests::shared;
+use ucp_tests::synthetic::{self, Operation};
 use ucp_tests::types::{Ty, Types};
 
 /// A copy of one tree of a release: the one that holds every schema that its tables are about. The
@@ -24,25 +25,18 @@ pub(crate) struct Tree {
 impl Tree {
     /// Copies the tree that the tables of a release need to a new folder.
     pub(crate) fn copy(shared: &Path, release: &str, tables: &[Table], to: &Path) -> Self {
-        let published = shared.join("contract").join(release);
-        let holds_all = |tree: &PathBuf| {
-            let mut files = tables.iter().filter_map(|table| match &table.subject {
-                Subject::Schema { file, .. } => Some(file),
-                Subject::Composed { .. } => None,
-            });
-            files.all(|file| tree.join(file).is_file())
-        };
-        let mut trees = entries(&published).unwrap();
-        trees.sort();
-        let tree = trees
+        let files: Vec<&str> = tables
             .iter()
-            .find(|tree| holds_all(tree))
+            .filter_map(|table| match &table.subject {
+                Subject::Schema { file, .. } => Some(file.as_str()),
+                Subject::Composed { .. } => None,
+            })
+            .collect();
+        let tree = synthetic::tree(&shared.join("contract").join(release), &files)
+            .unwrap()
             .unwrap_or_else(|| panic!("{release}: no tree has the schemas of all tables"));
         let root = to.join(release);
-        if root.exists() {
-            fs::remove_dir_all(&root).unwrap();
-        }
-        copy(tree, &root).unwrap();
+        synthetic::copy(&tree, &root).unwrap();
         Self {
             root,
             release: release.to_owned(),
@@ -59,7 +53,7 @@ impl Tree {
         let mut found = Vec::new();
         let mut open = vec![self.root.clone()];
         while let Some(folder) = open.pop() {
-            for entry in entries(&folder).unwrap() {
+            for entry in synthetic::entries(&folder).unwrap() {
                 if entry.is_dir() {
                     open.push(entry);
                 } else if entry.extension().is_some_and(|ending| ending == "json") {
@@ -73,29 +67,23 @@ impl Tree {
 
     /// The types of all views of one subject, in one client.
     pub(crate) fn generate(&self, subject: &Subject, tables: &[&Table]) -> Result<Types, String> {
-        let mut paths = Map::new();
-        for table in tables {
-            let schema = json!({ "$ref": self.reference(subject, table) });
-            let content = json!({ "application/json": { "schema": schema } });
-            let id = operation_id(table);
-            let operation = match table.direction {
-                Direction::Request => json!({
-                    "operationId": id,
-                    "requestBody": { "required": true, "content": content },
-                    "responses": { "200": { "description": "Done." } },
-                }),
-                Direction::Response => json!({
-                    "operationId": id,
-                    "responses": { "200": { "description": "Done.", "content": content } },
-                }),
-            };
-            paths.insert(format!("/{id}"), json!({ "post": operation }));
-        }
-        let document = json!({
-            "openapi": "3.1.0",
-            "info": { "title": "Oracle", "version": "1" },
-            "paths": paths,
-        });
+        let operations: Vec<Operation> = tables
+            .iter()
+            .map(|table| {
+                let reference = Some(self.reference(subject, table));
+                let (request, response) = match table.direction {
+                    Direction::Request => (reference, None),
+                    Direction::Response => (None, reference),
+                };
+                let id = operation_id(table);
+                Operation {
+                    id,
+                    request,
+                    response,
+                }
+            })
+            .collect();
+        let document = synthetic::document(&operations);
         // Subjects may be generated side by side: each has a document of its own.
         let name: String = format!("{subject:?}")
             .chars()
@@ -165,23 +153,4 @@ pub(crate) fn by_subject(tables: &[Table]) -> BTreeMap<&Subject, Vec<&Table>> {
         found.entry(&table.subject).or_default().push(table);
     }
     found
-}
-
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::read_dir(folder)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect()
-}
-
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in entries(from)? {
-        let target = to.join(entry.file_name().unwrap_or_default());
-        if entry.is_dir() {
-            copy(&entry, &target)?;
-        } else {
-            fs::copy(&entry, &target)?;
-        }
-    }
-    Ok(())
 }
