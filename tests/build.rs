@@ -58,25 +58,50 @@ struct Generated {
 }
 
 impl Generated {
-    /// Generates a document, which lies in the folder of its release below `root`.
+    /// Generates a document, which lies in the folder of its release below `root`: with all
+    /// extensions that lie beside it, and without where that makes a difference.
     fn add(&mut self, out: &Path, root: &Path, document: &Path) -> Result<(), Error> {
+        let all = self.client(out, root, document, true)?;
+        let none = self.source(root, document, false)?;
+        if all != none {
+            self.client(out, root, document, false)?;
+        }
+        Ok(())
+    }
+
+    fn source(&self, root: &Path, document: &Path, extended: bool) -> Result<String, Error> {
+        let release = release(document.strip_prefix(root)?);
+        let extensions = extended.then_some("*");
+        let source = Builder::contract(document)
+            .version(release.trim_start_matches("draft-"))
+            .extensions(extensions)
+            .source()
+            .map_err(|error| format!("{}: {error}", document.display()))?;
+        Ok(source)
+    }
+
+    fn client(
+        &mut self,
+        out: &Path,
+        root: &Path,
+        document: &Path,
+        extended: bool,
+    ) -> Result<String, Error> {
         let inside = document.strip_prefix(root)?.to_string_lossy().into_owned();
-        let release = inside.split('/').next().unwrap_or_default().to_owned();
+        let release = release(Path::new(&inside));
         let name: String = inside
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
             .collect();
-        let name = format!("c_{}", name.to_lowercase());
-        let source = Builder::contract(document)
-            .version(release.trim_start_matches("draft-"))
-            .extensions(["*"])
-            .source()
-            .map_err(|error| format!("{}: {error}", document.display()))?;
+        let plain = if extended { "" } else { "_plain" };
+        let name = format!("c_{}{plain}", name.to_lowercase());
+        let source = self.source(root, document, extended)?;
         let file = out.join(format!("{name}.rs"));
         fs::write(&file, &source)?;
         writeln!(
             self.modules,
-            "/// `{inside}`.\npub mod {name} {{ include!({file:?}); }}"
+            "/// `{inside}`{}.\npub mod {name} {{ include!({file:?}); }}",
+            if extended { "" } else { " without extensions" }
         )?;
         // Every generated type implements one of three traits.
         let types: BTreeSet<&str> = source
@@ -90,7 +115,7 @@ impl Generated {
             .collect();
         writeln!(
             self.clients,
-            "Client {{ document: {inside:?}, source: include_str!({file:?}), again: |name, value| \
+            "Client {{ document: {inside:?}, extended: {extended}, source: include_str!({file:?}), again: |name, value| \
              match name {{ {arms} _ => {{ drop(value); None }} }} }},"
         )?;
         let contract: Value = serde_json::from_str(&fs::read_to_string(document)?)?;
@@ -102,8 +127,17 @@ impl Generated {
             .entry(release)
             .or_default()
             .extend(operations.map(ToOwned::to_owned));
-        Ok(())
+        Ok(source)
     }
+}
+
+/// The folder of a release, the first of a path.
+fn release(inside: &Path) -> String {
+    inside
+        .iter()
+        .next()
+        .map(|folder| folder.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// A document for the examples of a release that belong to no operation, in a copy of the contract.

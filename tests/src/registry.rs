@@ -13,6 +13,9 @@ pub type Again = Result<(Value, Vec<Note>), DecodeError>;
 pub struct Client {
     /// Its document: `2026-04-08/source/services/shopping/rest.openapi.json`.
     pub document: &'static str,
+    /// Whether all extensions that lie beside the document are composed. A document that no
+    /// extension changes is there once, extended.
+    pub extended: bool,
     /// The source that was compiled.
     pub source: &'static str,
     /// Reads a value as the type of that name, and writes it again; `None` for an unknown name.

@@ -65,6 +65,7 @@ fn every_example_comes_back_as_it_was() {
     let mut wrong = Vec::new();
     let mut payloads = 0;
     let mut trips = 0;
+    let mut unmet = 0;
     for release in shared::folders(&folder.join("examples")) {
         let index = shared::json(&folder.join("examples").join(&release).join("index.json"));
         for entry in index.as_array().into_iter().flatten() {
@@ -97,6 +98,13 @@ fn every_example_comes_back_as_it_was() {
                         );
                         wrong.extend(notes.iter().map(|note| format!("{place}: {note}")));
                     }
+                    // A page on one extension does not write what another requires. Without
+                    // extensions it must fit, and what they add is undeclared and kept.
+                    Err(error) if client.extended && error.found == "nothing" => {
+                        println!("{place}: {error}, by an extension");
+                        read -= 1;
+                        unmet += 1;
+                    }
                     Err(error) => wrong.push(format!("{place}: {error}")),
                 }
             }
@@ -111,7 +119,8 @@ fn every_example_comes_back_as_it_was() {
         println!("{what}");
     }
     println!(
-        "payloads: {payloads} read and written, {trips} times in all, {} differing",
+        "payloads: {payloads} read and written, {trips} times in all, {unmet} times without a \
+         member that another extension requires, {} differing",
         wrong.len()
     );
     assert!(payloads > 0, "no example was found");
@@ -248,10 +257,11 @@ fn no_recorded_body_is_lost() {
                 } else {
                     Vec::new()
                 };
-                let mut read = !types.is_empty();
+                let mut read = false;
                 for (client, ty) in types {
                     match again(client, &ty, &body) {
                         Ok((back, notes)) => {
+                            read = true;
                             if !forgiven(&body, &back) {
                                 let what = difference(&body, &back, "").unwrap_or_default();
                                 wrong.push(format!("{place} in {}: {what}", client.document));
@@ -264,7 +274,6 @@ fn no_recorded_body_is_lost() {
                         }
                         Err(error) => {
                             println!("{place} in {} stays raw: {error}", client.document);
-                            read = false;
                         }
                     }
                 }

@@ -1,6 +1,7 @@
 //! The differential test: every fact of every table under `$UCP_SHARED/oracle` against what the
 //! generator makes of the published contract, read back from the generated Rust.
 
+mod behaviour;
 mod compare;
 mod contracts;
 mod tables;
