@@ -61,12 +61,13 @@ impl Generated {
     /// Generates a document, which lies in the folder of its release below `root`: with all
     /// extensions that lie beside it, and without where that makes a difference.
     fn add(&mut self, out: &Path, root: &Path, document: &Path) -> Result<(), Error> {
-        let all = self.client(out, root, document, true)?;
+        let all = self.source(root, document, true)?;
         let none = self.source(root, document, false)?;
-        if all != none {
-            self.client(out, root, document, false)?;
+        if all == none {
+            return self.client(out, root, document, &all, "", false);
         }
-        Ok(())
+        self.client(out, root, document, &all, "", true)?;
+        self.client(out, root, document, &none, "_plain", false)
     }
 
     fn source(&self, root: &Path, document: &Path, extended: bool) -> Result<String, Error> {
@@ -85,23 +86,23 @@ impl Generated {
         out: &Path,
         root: &Path,
         document: &Path,
+        source: &str,
+        suffix: &str,
         extended: bool,
-    ) -> Result<String, Error> {
+    ) -> Result<(), Error> {
         let inside = document.strip_prefix(root)?.to_string_lossy().into_owned();
         let release = release(Path::new(&inside));
         let name: String = inside
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
             .collect();
-        let plain = if extended { "" } else { "_plain" };
-        let name = format!("c_{}{plain}", name.to_lowercase());
-        let source = self.source(root, document, extended)?;
+        let name = format!("c_{}{suffix}", name.to_lowercase());
         let file = out.join(format!("{name}.rs"));
-        fs::write(&file, &source)?;
+        fs::write(&file, source)?;
         writeln!(
             self.modules,
             "/// `{inside}`{}.\npub mod {name} {{ include!({file:?}); }}",
-            if extended { "" } else { " without extensions" }
+            if extended { " with its extensions" } else { "" }
         )?;
         // Every generated type implements one of three traits.
         let types: BTreeSet<&str> = source
@@ -119,15 +120,17 @@ impl Generated {
              match name {{ {arms} _ => {{ drop(value); None }} }} }},"
         )?;
         let contract: Value = serde_json::from_str(&fs::read_to_string(document)?)?;
-        let paths = contract["paths"].as_object().into_iter().flatten();
+        let paths = contract.get("paths").and_then(Value::as_object);
         let operations = paths
+            .into_iter()
+            .flatten()
             .flat_map(|(_, item)| item.as_object().into_iter().flatten())
-            .filter_map(|(_, operation)| operation["operationId"].as_str());
+            .filter_map(|(_, operation)| operation.get("operationId")?.as_str());
         self.operations
             .entry(release)
             .or_default()
             .extend(operations.map(ToOwned::to_owned));
-        Ok(source)
+        Ok(())
     }
 }
 
@@ -153,7 +156,7 @@ fn unreached(
     let mut operations: BTreeMap<&str, synthetic::Operation> = BTreeMap::new();
     let mut files = Vec::new();
     for entry in index.as_array().into_iter().flatten() {
-        let text = |key: &str| entry[key].as_str().unwrap_or_default();
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
         let id = text("operation");
         if known.is_some_and(|known| known.contains(id)) {
             continue;

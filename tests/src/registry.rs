@@ -13,8 +13,8 @@ pub type Again = Result<(Value, Vec<Note>), DecodeError>;
 pub struct Client {
     /// Its document: `2026-04-08/source/services/shopping/rest.openapi.json`.
     pub document: &'static str,
-    /// Whether all extensions that lie beside the document are composed. A document that no
-    /// extension changes is there once, extended.
+    /// Whether the extensions that lie beside the document are composed. Each document is there
+    /// without, and once more with them where they change anything.
     pub extended: bool,
     /// The source that was compiled.
     pub source: &'static str,
