@@ -23,6 +23,10 @@ fn main() -> Result<(), Error> {
     println!("cargo::rerun-if-env-changed=UCP_SHARED");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/synthetic.rs");
+    Builder::contract("contracts/hostile.yaml")
+        .version("2026-04-08")
+        .derive(["Hash", "Debug"])
+        .emit_to_out_dir("hostile.rs")?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("Cargo sets OUT_DIR")?);
     let mut generated = Generated::default();
     if let Some(shared) = env::var_os("UCP_SHARED") {

@@ -15,6 +15,11 @@ pub mod published {
     include!(concat!(env!("OUT_DIR"), "/published.rs"));
 }
 
+/// A contract full of names, shapes and texts that are hard on a generator.
+pub mod hostile {
+    include!(concat!(env!("OUT_DIR"), "/hostile.rs"));
+}
+
 pub mod registry;
 pub mod rules;
 pub mod shared;

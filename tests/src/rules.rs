@@ -14,6 +14,8 @@ pub enum Rule {
     Member(String, Vec<Rule>),
     /// About the members besides those named.
     Values(Vec<String>, Vec<Rule>),
+    /// That there are no members besides those named.
+    Closed(Vec<String>),
     /// About the names of members.
     Names(Vec<Rule>),
     /// About items.
@@ -68,6 +70,7 @@ impl Rule {
             Self::Keyword(name, value) => vec![(*name, value.clone())],
             Self::Member(name, rules) => vec![("properties", json!({ name: Self::schema(rules) }))],
             Self::Values(_, rules) => vec![("additionalProperties", Self::schema(rules))],
+            Self::Closed(_) => vec![("additionalProperties", json!(false))],
             Self::Names(rules) => vec![("propertyNames", Self::schema(rules))],
             Self::Items(rules) => vec![("items", Self::schema(rules))],
             Self::Contains(rules, least, most) => {
@@ -173,6 +176,7 @@ fn rule(expression: &Expr) -> Rule {
         ),
         "Member" => Rule::Member(text_of(&first()), rules(1)),
         "Values" => Rule::Values(strings(0), rules(1)),
+        "Closed" => Rule::Closed(strings(0)),
         "Names" => Rule::Names(rules(0)),
         "Items" => Rule::Items(rules(0)),
         "Contains" => {

@@ -141,7 +141,7 @@ impl Builder {
     }
 
     /// Derives more for every generated type, by path. `Eq` and `Hash` are left out where a float
-    /// forbids them.
+    /// forbids them, and what every type has (`Debug`, `Serialize`, `Deserialize`) everywhere.
     pub fn derive<T: Into<String>>(mut self, derives: impl IntoIterator<Item = T>) -> Self {
         self.options
             .derive

@@ -58,7 +58,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let prepared = call.prepare().await?;
     say(format!("{} {}", prepared.method(), prepared.url()));
     for (name, value) in prepared.headers() {
-        say(format!("    {name}: {}", value.to_str()?));
+        // There is no credential here; where there is one, its header is marked.
+        let text = if value.is_sensitive() {
+            "(hidden)"
+        } else {
+            value.to_str()?
+        };
+        say(format!("    {name}: {text}"));
     }
     let cart = prepared.send().await?.into_success()?;
     say(format!(

@@ -39,9 +39,6 @@ impl Outcome {
 
 /// The words of facts that are not compared as they stand, and why. Nothing else is left out.
 pub(crate) mod exclusions {
-    /// `additionalProperties: false`: a released business may send what this release does not know
-    /// yet, and what arrives is never lost. So every generated struct keeps undeclared members.
-    pub(crate) const CLOSED: &str = "`additionalProperties: false` stays open";
     /// `default` and `examples` of a value that is no member (an item, a branch): documentation
     /// stands on fields.
     pub(crate) const NO_FIELD: &str = "documentation of what is no field";
@@ -609,8 +606,23 @@ impl<'w> Walk<'w> {
                     format!("{ty} without a rule for the rest")
                 });
             }
+            // Reading keeps what a later release adds; sending it is refused by a rule.
             (Value::Bool(false), _) => {
-                *self.outcome.excluded.entry(exclusions::CLOSED).or_default() += 1;
+                let declared: Vec<String> = self
+                    .declared(&fact.pointer)
+                    .into_iter()
+                    .map(ToOwned::to_owned)
+                    .collect();
+                let closed = rules.iter().find_map(|rule| match rule {
+                    Rule::Closed(names) => Some(names),
+                    _ => None,
+                });
+                let holds = closed.is_some_and(|names| {
+                    let known: BTreeSet<&String> = names.iter().collect();
+                    known == declared.iter().collect()
+                });
+                let closed = format!("{closed:?}");
+                self.hold(fact, word, holds, || closed);
             }
             // An open object: `members` sees to structs, all else holds anything.
             (_, ty) => {

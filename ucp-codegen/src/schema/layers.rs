@@ -249,6 +249,10 @@ impl Reader<'_> {
             );
             return;
         }
+        if chain.len() >= super::DEEPEST {
+            self.too_deep(place);
+            return;
+        }
         let document = self.source.document(place);
         let schema = match document
             .as_ref()
@@ -423,13 +427,26 @@ impl Reader<'_> {
                 .map(|value| value.as_str().map(ToOwned::to_owned))
                 .collect::<Option<Vec<_>>>()
         {
-            merged.vocabulary = Some(match merged.vocabulary.take() {
-                None => strings,
-                Some(before) => before
-                    .into_iter()
-                    .filter(|value| strings.contains(value))
-                    .collect(),
-            });
+            let mut both: Vec<String> = Vec::new();
+            for value in strings {
+                let allowed = merged
+                    .vocabulary
+                    .as_ref()
+                    .is_none_or(|before| before.contains(&value));
+                if allowed && !both.contains(&value) {
+                    both.push(value);
+                }
+            }
+            if !both.is_empty() {
+                merged.vocabulary = Some(both);
+            } else if merged.vocabulary.is_some() {
+                self.problem(
+                    &place.child("enum"),
+                    Code::Conflict,
+                    "another `enum` of the same value has none of these",
+                    None,
+                );
+            }
         }
     }
 
@@ -437,12 +454,14 @@ impl Reader<'_> {
         let names: Vec<String> = match schema.get("type") {
             None => Vec::new(),
             Some(Value::String(name)) => vec![name.clone()],
-            Some(Value::Array(names)) => names
+            Some(Value::Array(names)) if !names.is_empty() => names
                 .iter()
-                .filter_map(Value::as_str)
-                .map(ToOwned::to_owned)
+                .map(|name| {
+                    name.as_str()
+                        .map_or_else(|| name.to_string(), ToOwned::to_owned)
+                })
                 .collect(),
-            Some(_) => vec![String::new()],
+            Some(other) => vec![other.to_string()],
         };
         if let Some(unknown) = names.iter().find(|name| !TYPES.contains(&name.as_str())) {
             let message = format!("`{unknown}` is not a JSON type");
@@ -541,7 +560,11 @@ impl Reader<'_> {
                     value.is_object() || value.is_boolean()
                 }),
             ),
-            ("enum", "a list", wants("enum", Value::is_array)),
+            (
+                "enum",
+                "a list of at least one value",
+                wants("enum", is_branches),
+            ),
             ("allOf", "a list of schemas", wants("allOf", is_branches)),
             ("anyOf", "a list of schemas", wants("anyOf", is_branches)),
             ("oneOf", "a list of schemas", wants("oneOf", is_branches)),

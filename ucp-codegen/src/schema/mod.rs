@@ -20,6 +20,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+/// How deep schemas may lie in each other: far beyond what contracts do, far within what a stack holds.
+const DEEPEST: usize = 100;
+
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeId(pub(crate) usize);
@@ -216,6 +219,8 @@ pub(crate) struct Reader<'a> {
     known: HashMap<(Vec<Place>, View), Type>,
     closures: HashMap<Place, Rc<BTreeSet<Place>>>,
     merged: HashMap<(Vec<Place>, View), Rc<Merged>>,
+    /// The types that are being read, the outermost first.
+    open: Vec<(Vec<Place>, View)>,
     checked: BTreeSet<Place>,
 }
 
@@ -227,6 +232,7 @@ impl<'a> Reader<'a> {
             compositions: Vec::new(),
             nodes: Vec::new(),
             known: HashMap::new(),
+            open: Vec::new(),
             closures: HashMap::new(),
             merged: HashMap::new(),
             checked: BTreeSet::new(),
@@ -301,6 +307,17 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
+        // A list or map of itself has no name to end the recursion at: its items stay JSON.
+        if self.open.contains(&key) {
+            return Type::Any;
+        }
+        if self.open.len() >= DEEPEST {
+            if let Some(place) = key.0.first() {
+                self.too_deep(place);
+            }
+            return Type::Any;
+        }
+        self.open.push(key.clone());
         let mut merged = self.merge(&places, view);
         if let Some(composition) = self.compositions.iter().find(|it| it.covers(&places)) {
             // What is composed reads like its base, not like the last extension.
@@ -309,7 +326,7 @@ impl<'a> Reader<'a> {
             Rc::make_mut(&mut merged).docs = docs;
         }
         let ty = self.classify(&key, &merged, false);
-        // Over what stood for it while it was being read, which knows nothing of `null`.
+        self.open.pop();
         self.known.insert(key, ty.clone());
         ty
     }
@@ -384,39 +401,43 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.closures.get(place) {
             return Rc::clone(known);
         }
-        // Stands for the schema while it is being walked, so that a cycle ends.
-        self.closures.insert(place.clone(), Rc::default());
-        let mut closure = BTreeSet::new();
-        let (reference, branches) = match self.source.value(place) {
-            Some(Value::Object(schema)) => (
-                schema
-                    .get("$ref")
-                    .and_then(Value::as_str)
-                    .map(ToOwned::to_owned),
-                schema
-                    .get("allOf")
-                    .and_then(Value::as_array)
-                    .map_or(0, Vec::len),
-            ),
-            _ => (None, 0),
-        };
-        let included = reference
-            .and_then(|reference| self.source.resolve(place, &reference, self.diagnostics));
-        let all_of = place.child("allOf");
-        for child in included
-            .into_iter()
-            .chain((0..branches).map(|index| all_of.child(index)))
-        {
-            let inner = self.closure(&child);
-            closure.extend(inner.iter().cloned());
-            closure.insert(child);
+        let mut closure: BTreeSet<Place> = BTreeSet::new();
+        let mut open = vec![place.clone()];
+        while let Some(place) = open.pop() {
+            let (reference, branches) = match self.source.value(&place) {
+                Some(Value::Object(schema)) => (
+                    schema
+                        .get("$ref")
+                        .and_then(Value::as_str)
+                        .map(ToOwned::to_owned),
+                    schema
+                        .get("allOf")
+                        .and_then(Value::as_array)
+                        .map_or(0, Vec::len),
+                ),
+                _ => (None, 0),
+            };
+            let included = reference
+                .and_then(|reference| self.source.resolve(&place, &reference, self.diagnostics));
+            let all_of = place.child("allOf");
+            let children = included
+                .into_iter()
+                .chain((0..branches).map(|index| all_of.child(index)));
+            open.extend(children.filter(|child| closure.insert(child.clone())));
         }
         let closure = Rc::new(closure);
         self.closures.insert(place.clone(), Rc::clone(&closure));
         closure
     }
 
-    fn allocate(&mut self, key: &(Vec<Place>, View), shape: Shape, docs: Docs) -> NodeId {
+    /// Adds a node, which the key stands for from now on, so that what it holds can refer to it.
+    fn allocate(
+        &mut self,
+        key: &(Vec<Place>, View),
+        nullable: bool,
+        shape: Shape,
+        docs: Docs,
+    ) -> NodeId {
         let id = NodeId(self.nodes.len());
         self.nodes.push(Node {
             places: key.0.clone(),
@@ -425,7 +446,11 @@ impl<'a> Reader<'a> {
             docs,
             checks: Vec::new(),
         });
-        self.known.insert(key.clone(), Type::Node(id));
+        let mut ty = Type::Node(id);
+        if nullable {
+            ty = Type::Nullable(Box::new(ty));
+        }
+        self.known.insert(key.clone(), ty);
         id
     }
 
@@ -442,14 +467,14 @@ impl<'a> Reader<'a> {
             return Type::Nullable(Box::new(self.classify(key, merged, true)));
         }
         if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
-            return self.union(key, places.clone(), merged.docs.clone());
+            return self.union(key, not_null, places.clone(), merged.docs.clone());
         }
         if let Some(Value::String(constant)) = &merged.constant {
             return Type::Constant(constant.clone());
         }
         if let Some(values) = &merged.vocabulary {
             let shape = Shape::Vocabulary(values.clone());
-            return Type::Node(self.allocate(key, shape, merged.docs.clone()));
+            return Type::Node(self.allocate(key, not_null, shape, merged.docs.clone()));
         }
         match types.first().map(String::as_str) {
             _ if types.len() > 1 => Type::Any,
@@ -466,19 +491,24 @@ impl<'a> Reader<'a> {
                 }
                 Type::List(Box::new(self.type_of(&merged.items, &key.1)))
             }
-            Some("object") => self.object(key, merged),
+            Some("object") => self.object(key, not_null, merged),
             _ => Type::Any,
         }
     }
 
-    fn object(&mut self, key: &(Vec<Place>, View), merged: &Merged) -> Type {
+    fn object(&mut self, key: &(Vec<Place>, View), not_null: bool, merged: &Merged) -> Type {
         if merged.properties.is_empty() && merged.required.is_empty() {
             if merged.additional.is_empty() {
                 return Type::FreeForm;
             }
             return Type::Map(Box::new(self.type_of(&merged.additional, &key.1)));
         }
-        let id = self.allocate(key, Shape::Object(Vec::new()), merged.docs.clone());
+        let id = self.allocate(
+            key,
+            not_null,
+            Shape::Object(Vec::new()),
+            merged.docs.clone(),
+        );
         let mut fields = Vec::new();
         for (name, property) in &merged.properties {
             let ty = if property.places.is_empty() {
@@ -513,7 +543,13 @@ impl<'a> Reader<'a> {
         Type::Node(id)
     }
 
-    fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
+    fn union(
+        &mut self,
+        key: &(Vec<Place>, View),
+        nullable: bool,
+        alternatives: Vec<Place>,
+        docs: Docs,
+    ) -> Type {
         let view = &key.1;
         let merged: Vec<Rc<Merged>> = alternatives
             .iter()
@@ -591,6 +627,7 @@ impl<'a> Reader<'a> {
         let tag = tag.cloned();
         let id = self.allocate(
             key,
+            nullable,
             Shape::Union {
                 tag: tag.clone(),
                 arms: Vec::new(),
@@ -634,6 +671,11 @@ impl<'a> Reader<'a> {
         let mut docs = self.merge(places, &View::Response).docs.clone();
         docs.facts.extend(transition);
         docs
+    }
+
+    fn too_deep(&mut self, place: &Place) {
+        let message = format!("the schema lies more than {DEEPEST} schemas deep in others");
+        self.problem(place, Code::Schema, message, None);
     }
 
     fn problem(
