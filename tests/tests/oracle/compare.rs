@@ -284,10 +284,15 @@ impl<'w> Walk<'w> {
             _ => None,
         });
         let mut branches = branches;
-        let found = branches
-            .next()
-            .ok_or_else(|| format!("no rule says this; above it is {:?}", above.ty))?;
-        spot.rules = found;
+        // A branch of which the view leaves nothing says nothing.
+        let words = ["pointer", "type", "required", "if", "omitted"];
+        let empty = !self.children.contains_key(fact.pointer.as_str())
+            && fact.said.keys().all(|word| words.contains(&word.as_str()));
+        spot.rules = match branches.next() {
+            Some(found) => found,
+            None if empty && fact.get("omitted").is_some() => Vec::new(),
+            None => return Err(format!("no rule says this; above it is {:?}", above.ty)),
+        };
         Ok(spot)
     }
 
@@ -733,7 +738,11 @@ impl<'w> Walk<'w> {
             }
         }
         let expected = above.and_then(|above| above.ty.clone());
-        let holds = expected.is_some() && expected == spot.ty;
+        let holds = match (&expected, &spot.ty) {
+            // Where only rules describe the value, they are those of the type.
+            (Some(Ty::Named(name)), None) => spot.rules.contains(&Rule::Of(name.clone())),
+            (expected, ty) => expected.is_some() && expected == ty,
+        };
         let found = format!("{:?} below {expected:?}", spot.ty);
         self.hold(fact, "recursive", holds, || found);
     }
