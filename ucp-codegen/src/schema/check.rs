@@ -238,15 +238,16 @@ impl Reader<'_> {
         }
         let merged = self.merge(places, view);
         if !merged.properties.is_empty() {
-            // The type keeps members that it does not declare as JSON: their schema is a rule.
-            let declared: Vec<String> = merged
-                .properties
-                .into_iter()
-                .map(|(name, _)| name.clone())
-                .collect();
+            // The type keeps members that it does not declare as JSON: their schema is a rule, for all
+            // members but those beside it (JSON Schema 2020-12, section 10.3.2.3).
             for place in &merged.additional {
+                let beside = place.parent().map(|schema| schema.child("properties"));
+                let beside = beside.and_then(|place| self.source.value(&place)?.as_object());
+                let declared = beside
+                    .map(|map| map.keys().cloned().collect())
+                    .unwrap_or_default();
                 let found = self.read_checks(place, &walk.raw());
-                checks.push(Check::Values(declared.clone(), found));
+                checks.push(Check::Values(declared, found));
             }
         }
         checks
@@ -273,7 +274,10 @@ impl Reader<'_> {
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
             && let Some(target) = self.source.resolve(place, reference, self.diagnostics)
         {
-            checks.extend(self.read_checks(&target, &walk));
+            match self.generated(&target, &walk) {
+                Some(found) => checks.extend(found),
+                None => checks.extend(self.read_checks(&target, &walk)),
+            }
         }
         for branch in super::layers::branches(place, schema, "allOf") {
             checks.extend(self.read_checks(&branch, &walk));
@@ -281,6 +285,24 @@ impl Reader<'_> {
         scalar_checks(schema, &walk, &mut checks);
         self.structural_checks(place, schema, &walk, &mut checks);
         checks
+    }
+
+    /// Inside a rule, the rules of a type that exists: its own, and what reading it demands. This is
+    /// what ends a rule that contains itself.
+    fn generated(&mut self, target: &Place, walk: &Walk<'_>) -> Option<Checks> {
+        let view = walk.view.filter(|_| !walk.typed)?;
+        let key = (self.identity(std::slice::from_ref(target)), view.clone());
+        let Type::Node(id) = *self.known.get(&key)? else {
+            return None;
+        };
+        let merged = self.merge(&key.0, view);
+        let types = merged.types(self).into_iter().collect();
+        let mut checks = vec![Check::Type(types)];
+        if !merged.required.is_empty() {
+            checks.push(Check::Required(merged.required.iter().cloned().collect()));
+        }
+        checks.push(Check::Is(id));
+        Some(checks)
     }
 
     /// The rules that hold other schemas.
