@@ -127,6 +127,9 @@ impl Probe<'_> {
 
 #[test]
 fn compiled_types_do_what_their_source_says() {
+    if ucp_tests::shared::folder().is_none() {
+        return;
+    }
     let mut wrong = Vec::new();
     let (mut count, mut probes) = (0, 0);
     for client in CLIENTS {
@@ -170,5 +173,6 @@ fn compiled_types_do_what_their_source_says() {
         "types: {count} compiled, {probes} probes, {} wrong",
         wrong.len()
     );
+    assert!(count > 0, "no type was compiled");
     assert_eq!(wrong.len(), 0);
 }
