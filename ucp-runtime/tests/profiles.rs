@@ -24,7 +24,11 @@ fn release(version: &str) -> Release {
 }
 
 /// Recorded answers live outside the repository: `UCP_SHARED` says where.
-#[allow(clippy::disallowed_methods)]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::indexing_slicing
+)]
 fn captured(name: &str) -> Option<Value> {
     let Some(shared) = std::env::var_os("UCP_SHARED") else {
         eprintln!("skipped: UCP_SHARED is not set");
@@ -47,6 +51,7 @@ struct Expected {
     notes: &'static [&'static str],
 }
 
+#[allow(clippy::unwrap_used, clippy::panic)]
 fn agree(name: &str, expected: &Expected) -> Option<(Profile, Negotiated)> {
     let document = captured(name)?;
     let ours = [
