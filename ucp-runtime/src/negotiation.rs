@@ -1,8 +1,8 @@
 //! What an agent and a business agree on: a release, an endpoint, capabilities (overview,
 //! "Negotiation Protocol" and "Versioning"). Nothing here does I/O.
 //!
-//! 1. [`choose`] picks the release from a profile's [`Envelope`]: the profile itself, or the leaf to
-//!    fetch instead, which [`Leaf::check`] then judges.
+//! 1. [`choose`] picks the release from a profile's [`Envelope`](crate::profile::Envelope): the
+//!    profile itself, or the leaf to fetch instead, which [`Leaf::check`] then judges.
 //! 2. [`negotiate`] picks endpoint, capabilities and handlers from that one profile.
 //! 3. [`Negotiated::require`] leaves out the extensions whose schemas ask for other versions, where
 //!    the schemas are known.
