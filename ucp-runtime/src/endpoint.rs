@@ -68,6 +68,13 @@ pub(crate) fn base(text: &str, development: bool) -> Result<String, ConfigError>
     Ok(base.to_owned())
 }
 
+/// The URL of a document that another document names.
+pub(crate) fn document(text: &str, development: bool) -> Result<Url, &'static str> {
+    let url = Url::parse(text).map_err(|_| "its profile is not at an absolute URL")?;
+    secure(&url, text, development)?;
+    Ok(url)
+}
+
 fn secure(url: &Url, text: &str, development: bool) -> Result<(), &'static str> {
     match url.scheme() {
         "https" => {}
