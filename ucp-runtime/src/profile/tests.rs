@@ -394,3 +394,75 @@ fn versions_are_dates() {
     versions.sort_by(|a, b| by_date(a, b));
     assert_eq!(versions, ["draft", "v06-01", "2025-12-31", "2026-04-08"]);
 }
+
+/// Any JSON, with the names that mean something at any place.
+fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
+    use proptest::prelude::*;
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        prop_oneof![
+            Just("2026-01-11"),
+            Just("2026-08-25"),
+            Just("rest"),
+            Just("a.b"),
+            Just("https://b.a/x")
+        ]
+        .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 64, 5, |inner| {
+        let names = [
+            "services",
+            "capabilities",
+            "payment_handlers",
+            "payment",
+            "handlers",
+            "supported_versions",
+            "map_order",
+            "keys",
+            "signing_keys",
+            "name",
+            "version",
+            "transport",
+            "rest",
+            "extends",
+            "schema",
+            "id",
+            "kid",
+            "kty",
+            "a.b",
+        ];
+        let name = proptest::sample::select(names.to_vec()).prop_map(str::to_owned);
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(name, inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_document_with_a_version_is_read_and_kept(
+        root in proptest::collection::btree_map("keys|signing_keys|payment|x", any_json(), 0..4),
+        ucp in proptest::collection::btree_map("services|capabilities|payment_handlers|supported_versions|map_order", any_json(), 0..6),
+        version in "2026-01-11|2026-01-23|2026-04-08|2026-08-25|draft",
+    ) {
+        let mut document = Value::Object(root.into_iter().collect());
+        let mut ucp: Map = ucp.into_iter().collect();
+        ucp.insert("version".into(), version.clone().into());
+        document["ucp"] = ucp.into();
+        let profile = read(document.clone());
+        proptest::prop_assert_eq!(&profile.document, &document);
+        proptest::prop_assert_eq!(&profile.version, &version);
+        let envelope = Envelope::read(&document).unwrap();
+        proptest::prop_assert_eq!(&envelope.supported_versions, &profile.supported_versions);
+        // What comes out of a list or is skipped with a note adds up to the list.
+        if let Some(Value::Array(keys)) = profile.keys.member.and_then(|member| document.get(member)) {
+            let start = format!("$.{}[", profile.keys.member.unwrap());
+            let skipped = profile.notes.iter().filter(|note| note.to_string().starts_with(&start)).count();
+            proptest::prop_assert_eq!(profile.keys.keys.len() + skipped, keys.len());
+        }
+    }
+}
