@@ -1,6 +1,9 @@
 //! Generates a client from every published contract that lies under `$UCP_SHARED`, so that building
 //! this crate compiles them all, with the warnings that the workspace denies.
 
+#[path = "random_build.rs"]
+mod random_build;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -42,6 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let out = env::var_os("OUT_DIR").ok_or("Cargo sets OUT_DIR")?;
     fs::write(Path::new(&out).join("published.rs"), sources)?;
+    random_build::generate(Path::new(&out))?;
     Ok(())
 }
 
