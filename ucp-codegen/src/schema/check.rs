@@ -237,7 +237,14 @@ impl Reader<'_> {
                 stop: BTreeSet::new(),
                 typed: false,
             };
-            reader.read_checks(&at, &mut walk, &mut Vec::new())
+            // Rules are written out, and a recursive one has no end: it holds one level deep.
+            if reader.unrolling.contains(&at) {
+                return Vec::new();
+            }
+            reader.unrolling.push(at.clone());
+            let found = reader.read_checks(&at, &mut walk, &mut Vec::new());
+            reader.unrolling.pop();
+            found
         };
         if schema.contains_key("propertyNames") {
             let mut found = raw(self, place.child("propertyNames"));

@@ -215,6 +215,8 @@ pub(crate) struct Reader<'a> {
     known: HashMap<(Vec<Place>, View), Type>,
     closures: HashMap<Place, BTreeSet<Place>>,
     checked: BTreeSet<Place>,
+    /// The schemas that are being written out as rules.
+    unrolling: Vec<Place>,
 }
 
 impl<'a> Reader<'a> {
@@ -227,6 +229,7 @@ impl<'a> Reader<'a> {
             known: HashMap::new(),
             closures: HashMap::new(),
             checked: BTreeSet::new(),
+            unrolling: Vec::new(),
         }
     }
 
