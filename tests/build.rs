@@ -45,11 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let out = env::var_os("OUT_DIR").ok_or("Cargo sets OUT_DIR")?;
     fs::write(Path::new(&out).join("published.rs"), sources)?;
-    if env::var_os("NO_RANDOM").is_none() {
-        random_build::generate(Path::new(&out))?;
-    } else {
-        fs::write(Path::new(&out).join("random.rs"), "")?;
-    }
+    random_build::generate(Path::new(&out))?;
     Ok(())
 }
 

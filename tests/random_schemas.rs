@@ -251,7 +251,7 @@ impl Book {
         let mut shapes = Vec::new();
         let mut properties = Map::new();
         for index in 0..count {
-            let shape = draft.shape(3, None);
+            let shape = draft.shape(2, None);
             let schema = draft.schema(&shape, 0);
             let schema = draft.placed(schema, 0);
             properties.insert(format!("s{index}"), schema);
@@ -308,9 +308,10 @@ impl Book {
                 .clone(),
             Shape::Bool => json!(choices.one_in(2)),
             Shape::Integer(low, high) => {
-                let integer = *choices.pick(&[*low, *high, low / 2 + high / 2]);
+                let integer =
+                    *choices.pick(&[*low, *high, (low / 2 + high / 2).clamp(*low, *high)]);
                 // An integral float is the same integer.
-                if choices.one_in(6) && integer.abs() < 1 << 50 {
+                if choices.one_in(6) && integer.unsigned_abs() < 1 << 50 {
                     json!(integer as f64)
                 } else {
                     json!(integer)

@@ -15,6 +15,6 @@ pub mod published {
     include!(concat!(env!("OUT_DIR"), "/published.rs"));
 }
 
-// pub mod random;
+pub mod random;
 pub mod shared;
 pub mod source;
