@@ -45,14 +45,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// `YYYY-MM-DD`, or a draft of it.
+/// `YYYY-MM-DD`, or `draft`, which sorts after every date.
 fn is_release(name: &str) -> bool {
-    let date = name.strip_prefix("draft-").unwrap_or(name);
-    date.len() == 10
-        && date.bytes().enumerate().all(|(i, b)| match i {
+    let is_date = name.len() == 10
+        && name.bytes().enumerate().all(|(i, b)| match i {
             4 | 7 => b == b'-',
             _ => b.is_ascii_digit(),
-        })
+        });
+    is_date || name == "draft"
 }
 
 /// Paths of the YAML files under `folder`, relative to the release and with `/` on every system.

@@ -676,17 +676,13 @@ impl Draft<'_> {
                 json!({ "oneOf": branches })
             }
             Shape::Untagged(arms) => {
-                let keyword = if self.choices.one_in(4) {
-                    "anyOf"
-                } else {
-                    "oneOf"
-                };
+                // Objects are open, so that what fits one arm may fit the last one too.
                 let mut branches = Vec::new();
                 for members in arms {
                     let arm = self.object(members, file);
                     branches.push(self.placed(arm, file));
                 }
-                json!({ keyword: branches })
+                json!({ "anyOf": branches })
             }
             Shape::Mixed(arms) => {
                 let arms: Vec<Value> = arms.iter().map(|arm| self.schema(arm, file)).collect();

@@ -24,7 +24,8 @@ pub struct File {
 /// A release of the contract.
 #[derive(Debug)]
 pub struct Release {
-    /// The protocol version, for example `2026-04-08`.
+    /// The protocol version, for example `2026-04-08`; or `draft`, whose date changes, so that who
+    /// uses it has to say which one is meant.
     pub version: &'static str,
     /// Path of the REST document.
     pub rest: &'static str,
@@ -42,10 +43,10 @@ impl Release {
     }
 }
 
-/// Every embedded release, oldest first.
+/// Every embedded release, oldest first; the draft comes last.
 pub static RELEASES: &[Release] = include!(concat!(env!("OUT_DIR"), "/releases.rs"));
 
-/// The release of a protocol version.
+/// The release of a protocol version, or the `draft`.
 pub fn release(version: &str) -> Option<&'static Release> {
     RELEASES.iter().find(|release| release.version == version)
 }

@@ -28,3 +28,41 @@ pub fn json(path: &std::path::Path) -> serde_json::Value {
         std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
+
+/// What lies in a folder, in order.
+///
+/// # Panics
+///
+/// When the folder cannot be read.
+#[must_use]
+pub fn entries(folder: &std::path::Path) -> Vec<PathBuf> {
+    let mut entries = crate::synthetic::entries(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.sort();
+    entries
+}
+
+/// The names of the folders in a folder.
+///
+/// # Panics
+///
+/// When the folder cannot be read.
+#[must_use]
+pub fn folders(folder: &std::path::Path) -> Vec<String> {
+    let folders = entries(folder).into_iter().filter(|entry| entry.is_dir());
+    folders
+        .filter_map(|entry| entry.file_name()?.to_str().map(ToOwned::to_owned))
+        .collect()
+}
+
+/// The files in a folder with an ending.
+///
+/// # Panics
+///
+/// When the folder cannot be read.
+#[must_use]
+pub fn files(folder: &std::path::Path, ending: &str) -> Vec<PathBuf> {
+    let mut files = entries(folder);
+    files.retain(|entry| entry.is_file() && entry.extension().is_some_and(|of| of == ending));
+    files
+}

@@ -165,7 +165,7 @@ fn header_list(expression: &Expr) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn text(expression: &Expr) -> String {
+pub(crate) fn text(expression: &Expr) -> String {
     match expression {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Str(text) => text.value(),

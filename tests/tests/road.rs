@@ -59,7 +59,7 @@ async fn stage() -> Stage {
 }
 
 fn line(item: &str, quantity: i64) -> CreateLineItem {
-    CreateLineItem::new(ItemInput::new(item), quantity)
+    CreateLineItem::new(item, quantity)
 }
 
 fn shipping() -> CreateFulfillment {

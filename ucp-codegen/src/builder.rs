@@ -102,7 +102,8 @@ impl Builder {
         self
     }
 
-    /// The release that a contract from a file belongs to, where no folder above it says so.
+    /// The release that a contract from a file belongs to, where no folder above it says so, and
+    /// the date of the `draft`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.options.version = Some(version.into());
         self
@@ -141,7 +142,7 @@ impl Builder {
     }
 
     /// Derives more for every generated type, by path. `Eq` and `Hash` are left out where a float
-    /// forbids them.
+    /// forbids them, and what every type has (`Debug`, `Serialize`, `Deserialize`) everywhere.
     pub fn derive<T: Into<String>>(mut self, derives: impl IntoIterator<Item = T>) -> Self {
         self.options
             .derive

@@ -222,29 +222,23 @@ fn locate(
                 );
                 return None;
             };
-            let entry = match options.document.as_str() {
-                "rest" => release.rest,
-                "tokenization" => release.tokenization,
-                other => {
-                    let message = format!("`{other}` is not a document of a release");
-                    diagnostics.option(
-                        Code::Option,
-                        Argument::Contract,
-                        message,
-                        Some("`rest` or `tokenization`".to_owned()),
-                    );
-                    return None;
-                }
+            let entry = document(release, &options.document, diagnostics);
+            // The draft has no date of its own, and `draft` is no version to show to a merchant.
+            let dated = options.version.as_ref().unwrap_or(version);
+            if !is_date(version) && !is_date(dated) {
+                diagnostics.option(
+                    Code::Option,
+                    Argument::Contract,
+                    format!("release `{version}` is not a version of the protocol"),
+                    Some("say which one it is: `version: \"2026-08-22\"`".to_owned()),
+                );
+                return None;
+            }
+            let files = Files {
+                disk: base.to_path_buf(),
+                shipped: Some(release),
             };
-            let dated = options.version.clone().unwrap_or_else(|| version.clone());
-            Some((
-                Files {
-                    disk: base.to_path_buf(),
-                    shipped: Some(release),
-                },
-                source::shipped_path(release, entry),
-                dated,
-            ))
+            Some((files, source::shipped_path(release, entry?), dated.clone()))
         }
         options::Contract::File(path) => {
             let entry = path.to_string_lossy().replace('\\', "/");
@@ -272,6 +266,41 @@ fn locate(
             ))
         }
     }
+}
+
+/// The file of a shipped release that holds a document.
+fn document(
+    release: &ucp_specs::Release,
+    name: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<&'static str> {
+    let permalink = release.file("permalink.yaml").map(|file| file.path);
+    let documents: Vec<(&str, &'static str)> = [
+        ("rest", Some(release.rest)),
+        ("tokenization", Some(release.tokenization)),
+        ("permalink", permalink),
+    ]
+    .into_iter()
+    .filter_map(|(name, path)| Some((name, path?)))
+    .collect();
+    let found = documents.iter().find(|(other, _)| *other == name);
+    if found.is_none() {
+        let known: Vec<String> = documents
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let message = format!(
+            "`{name}` is not a document of release `{}`",
+            release.version
+        );
+        diagnostics.option(
+            Code::Option,
+            Argument::Contract,
+            message,
+            Some(format!("it has {}", known.join(", "))),
+        );
+    }
+    found.map(|(_, path)| *path)
 }
 
 /// Whether a text is a date as releases are named: `2026-04-08`.

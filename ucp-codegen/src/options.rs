@@ -33,7 +33,7 @@ pub const MANAGED: [&str; 17] = [
 /// Where the contract comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contract {
-    /// A release that is shipped with the crates, by its date.
+    /// A release that is shipped with the crates, by its date; or `draft`.
     Release(String),
     /// An OpenAPI document of a published tree or of one's own, JSON or YAML.
     File(PathBuf),
@@ -46,9 +46,10 @@ pub struct Options {
     /// The contract.
     pub contract: Contract,
     /// The release that a contract from a file belongs to. Without it, the folder above that looks
-    /// like a release's date says it.
+    /// like a release's date says it. The `draft` always needs it.
     pub version: Option<String>,
-    /// Which document of a shipped release: `rest` or `tokenization`.
+    /// Which document of a shipped release: `rest`, `tokenization`, or `permalink` where there is
+    /// one.
     pub document: String,
     /// Extensions to compose: short names (`discount`), full names (`dev.ucp.shopping.discount`),
     /// or files.

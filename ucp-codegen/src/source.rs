@@ -6,7 +6,7 @@
 
 use crate::diagnostics::{Argument, Code, Diagnostic, Diagnostics};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -44,10 +44,13 @@ impl Place {
 
     /// The place one step further in.
     pub(crate) fn child(&self, token: impl fmt::Display) -> Self {
-        let token = token.to_string().replace('~', "~0").replace('/', "~1");
+        let mut token = token.to_string();
+        if token.contains(['~', '/']) {
+            token = token.replace('~', "~0").replace('/', "~1");
+        }
         Self {
             file: self.file,
-            pointer: format!("{}/{token}", self.pointer).into(),
+            pointer: [&self.pointer, "/", &token].concat().into(),
         }
     }
 
@@ -185,7 +188,7 @@ fn join(directory: &str, path: &str) -> String {
 struct File {
     path: String,
     text: String,
-    value: Value,
+    value: Rc<Value>,
     argument: Argument,
 }
 
@@ -194,6 +197,8 @@ pub(crate) struct Source {
     files: Files,
     loaded: Vec<File>,
     by_path: BTreeMap<String, Option<FileId>>,
+    /// What references led to, by the file they stand in.
+    resolved: HashMap<(FileId, String), Place>,
     /// The folder that absolute `https://ucp.dev/…` references are relative to.
     root: String,
 }
@@ -204,6 +209,7 @@ impl Source {
             files,
             loaded: Vec::new(),
             by_path: BTreeMap::new(),
+            resolved: HashMap::new(),
             root: String::new(),
         }
     }
@@ -307,7 +313,7 @@ impl Source {
                 self.loaded.push(File {
                     path: path.to_owned(),
                     text,
-                    value,
+                    value: Rc::new(value),
                     argument,
                 });
                 self.by_path.insert(path.to_owned(), Some(id));
@@ -335,6 +341,10 @@ impl Source {
         reference: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Place> {
+        let key = (from.file, reference.to_owned());
+        if let Some(known) = self.resolved.get(&key) {
+            return Some(known.clone());
+        }
         let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
         let mut pointer = percent_decoded(pointer);
         let target = if file.is_empty() {
@@ -387,6 +397,7 @@ impl Source {
             );
             return None;
         }
+        self.resolved.insert(key, place.clone());
         Some(place)
     }
 
@@ -427,6 +438,13 @@ impl Source {
                 }
             }
         }
+    }
+
+    /// The whole file of a place: a hold on it that outlives the loading of others.
+    pub(crate) fn document(&self, place: &Place) -> Option<Rc<Value>> {
+        self.loaded
+            .get(place.file.0)
+            .map(|file| Rc::clone(&file.value))
     }
 
     /// The value at a place.

@@ -152,6 +152,39 @@ fn a_reference_only_to_itself() {
 }
 
 #[test]
+fn references_in_a_circle() {
+    for circle in [
+        "line: { $ref: \"#/$defs/b\" }\n  b: { $ref: \"#/$defs/line\" }",
+        "line: { allOf: [{ $ref: \"#/$defs/b\" }] }\n  b: { $ref: \"#/$defs/c\" }\n  c: { allOf: [{ $ref: \"#/$defs/line\" }, { minLength: 1 }] }",
+    ] {
+        let found = cart(
+            "line: { type: object, properties: { sku: { type: string } } }",
+            circle,
+        );
+        only(&found, Code::RefCycle, "cart.yaml", "/$defs/b");
+    }
+}
+
+#[test]
+fn schemas_that_are_none() {
+    for (schema, file_pointer) in [
+        ("{ $ref: \"#/type\" }", "/type"),
+        ("{ type: object, properties: [] }", "/$defs/line/properties"),
+        ("{ type: [] }", "/$defs/line/type"),
+        ("{ type: [1] }", "/$defs/line/type"),
+        ("{ type: 1 }", "/$defs/line/type"),
+        ("{ oneOf: [] }", "/$defs/line/oneOf"),
+        ("{ properties: { a: false } }", "/$defs/line/properties/a"),
+    ] {
+        let found = cart(
+            "{ type: object, properties: { sku: { type: string } } }",
+            schema,
+        );
+        only(&found, Code::Schema, "cart.yaml", file_pointer);
+    }
+}
+
+#[test]
 fn a_recursive_type_is_fine() {
     assert_eq!(
         cart(
@@ -326,6 +359,88 @@ fn options_that_the_contract_does_not_know() {
         panic!()
     };
     assert_eq!(found.iter().next().unwrap().code, Code::Unknown);
+}
+
+#[test]
+fn a_path_and_its_parameters_differ() {
+    for (from, to, message) in [
+        (
+            "/carts:",
+            "/carts/{id}:",
+            "`{id}` of the path has no parameter",
+        ),
+        (
+            "/carts:",
+            "/carts/{id:",
+            "`{id` of the path has no parameter",
+        ),
+        (
+            "name: UCP-Agent, in: header",
+            "name: id, in: path",
+            "the path has no `{id}`",
+        ),
+    ] {
+        let found = rest(from, to);
+        let [one] = found.as_slice() else {
+            panic!("{found:#?}")
+        };
+        assert_eq!(one.code, Code::Schema);
+        assert!(
+            one.message.starts_with(&message.replace("`{id`", "`{id}`")),
+            "{one}"
+        );
+    }
+}
+
+/// A stack is finite, and so is what may lie in each other; the refusal comes long before.
+#[test]
+fn schemas_that_lie_too_deep() {
+    let chain = |link: &str| {
+        let links: String = (0..1000)
+            .map(|n| {
+                format!(
+                    "  c{n}: {}\n",
+                    link.replace("NEXT", &format!("\"#/$defs/c{}\"", n + 1))
+                )
+            })
+            .collect();
+        cart(
+            "  line: { type: object, properties: { sku: { type: string } } }",
+            &format!("{links}  c1000: {{ type: string }}\n  line: {{ $ref: \"#/$defs/c0\" }}"),
+        )
+    };
+    for link in [
+        "{ allOf: [{ $ref: NEXT }, { minLength: 1 }] }",
+        "{ type: object, properties: { next: { $ref: NEXT } } }",
+        "{ type: array, items: { $ref: NEXT } }",
+    ] {
+        let found = chain(link);
+        assert!(
+            found.iter().any(|one| one.code == Code::Schema
+                && one.file == "cart.yaml"
+                && one.message.contains("more than 50 schemas deep")),
+            "{found:#?}"
+        );
+    }
+}
+
+#[test]
+fn enums_of_nothing() {
+    only(
+        &cart("sku: { type: string }", "sku: { enum: [] }"),
+        Code::Schema,
+        "cart.yaml",
+        "/$defs/line/properties/sku/enum",
+    );
+    only(
+        &cart(
+            "sku: { type: string }",
+            "sku: { allOf: [{ type: string, enum: [a] }, { enum: [b] }] }",
+        ),
+        Code::Conflict,
+        "cart.yaml",
+        "/$defs/line/properties/sku/allOf/1/enum",
+    );
 }
 
 #[test]

@@ -19,16 +19,16 @@ use ucp_codegen::{Contract, Options, Output, SpannedOptions, expand};
 ///
 /// | option | what it takes |
 /// |---|---|
-/// | `release` | a release that is shipped with the crates, by its date |
+/// | `release` | a release that is shipped with the crates, by its date; or `draft` |
 /// | `contract` | an OpenAPI document, JSON or YAML, relative to the package's folder or else to this file |
-/// | `version` | the release that a `contract` belongs to, where no folder above it is named so |
-/// | `document` | `rest` (the default) or `tokenization`, of a shipped release |
+/// | `version` | the release that a `contract` belongs to, where no folder above it is named so; and the date of the `draft` |
+/// | `document` | `rest` (the default), `tokenization` or `permalink`, of a shipped release |
 /// | `extensions` | names (`discount`, `"dev.ucp.shopping.discount"`) or files |
 /// | `operations` | what to generate, by `operationId` or by the first step of the path; all without it |
 /// | `managed` | headers that are the runtime's work, besides those it knows |
 /// | `expose` | managed headers that become inputs |
 /// | `derive` | derives that every type gets besides its own |
-/// | `module` | a module to put everything into |
+/// | `module` | a module to put everything into; without it, a type of your own beside the call hides the generated one of its name, which stays reachable in its part (`order::Order`) |
 ///
 /// A mistake in an option or in the contract is a compile error at that option. The files that were
 /// read are tracked: an edit of the contract builds the crate again.

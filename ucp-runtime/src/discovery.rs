@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::endpoint;
-use crate::error::{DiscoveryError, DiscoveryProblem, Error, Offer};
+use crate::error::{DiscoveryError, DiscoveryProblem, Error, Offer, shown};
 use crate::execute;
 use crate::ids;
 use crate::merchant::Merchant;
@@ -37,7 +37,7 @@ pub(crate) async fn connect(agent: &Agent, origin: &str) -> Result<Merchant, Err
 
     let found = match (response.status(), broken) {
         (status, _) if status.is_redirection() => Err(match response.location() {
-            Some(to) => DiscoveryProblem::Redirect { to: to.to_owned() },
+            Some(to) => DiscoveryProblem::Redirect { to: shown(to) },
             None => DiscoveryProblem::Status(status),
         }),
         (StatusCode::OK, None) => response

@@ -1,6 +1,6 @@
 //! Where requests go: what makes a URL acceptable, and how an operation's path joins it.
 
-use crate::error::{ConfigError, RequestError};
+use crate::error::{ConfigError, RequestError, shown};
 use url::{Host, Url};
 
 /// Whether the host is this machine.
@@ -39,7 +39,7 @@ pub(crate) fn has_userinfo(text: &str) -> bool {
 /// A merchant's origin (RFC 6454), from the text given to `connect`.
 pub(crate) fn origin(text: &str, development: bool) -> Result<Url, ConfigError> {
     let refuse = |problem| ConfigError::Origin {
-        origin: text.to_owned(),
+        origin: shown(text),
         problem,
     };
     let url = Url::parse(text).map_err(|_| refuse("it is not an absolute URL"))?;
@@ -53,7 +53,7 @@ pub(crate) fn origin(text: &str, development: bool) -> Result<Url, ConfigError> 
 /// The base URL of a merchant's REST contract, without a slash at its end.
 pub(crate) fn base(text: &str, development: bool) -> Result<String, ConfigError> {
     let refuse = |problem| ConfigError::Endpoint {
-        endpoint: text.to_owned(),
+        endpoint: shown(text),
         problem,
     };
     let url = Url::parse(text).map_err(|_| refuse("it is not an absolute URL"))?;
@@ -66,6 +66,13 @@ pub(crate) fn base(text: &str, development: bool) -> Result<String, ConfigError>
     base.parse::<http::Uri>()
         .map_err(|_| refuse("it holds characters that no request line can carry"))?;
     Ok(base.to_owned())
+}
+
+/// The URL of a document that another document names.
+pub(crate) fn document(text: &str, development: bool) -> Result<Url, &'static str> {
+    let url = Url::parse(text).map_err(|_| "its profile is not at an absolute URL")?;
+    secure(&url, text, development)?;
+    Ok(url)
 }
 
 fn secure(url: &Url, text: &str, development: bool) -> Result<(), &'static str> {

@@ -113,17 +113,21 @@ pub enum ConfigError {
         name: HeaderName,
     },
     /// The origin of a merchant.
-    #[error("the merchant `{}` is refused: {problem}; give an origin such as https://shop.example", shown(.origin))]
+    #[error(
+        "the merchant `{origin}` is refused: {problem}; give an origin such as https://shop.example"
+    )]
     Origin {
-        /// What was given.
+        /// What was given, without user information, query and fragment.
         origin: String,
         /// What is wrong with it.
         problem: &'static str,
     },
     /// The endpoint of a merchant.
-    #[error("the endpoint `{}` is refused: {problem}; an endpoint is an https URL without a query", shown(.endpoint))]
+    #[error(
+        "the endpoint `{endpoint}` is refused: {problem}; an endpoint is an https URL without a query"
+    )]
     Endpoint {
-        /// What was given or advertised.
+        /// What was given or advertised, without user information, query and fragment.
         endpoint: String,
         /// What is wrong with it.
         problem: &'static str,
@@ -244,7 +248,6 @@ pub enum RequestError {
 }
 
 /// A request that got no answer.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct NoAnswer {
     /// The method.
@@ -253,6 +256,16 @@ pub struct NoAnswer {
     pub url: Url,
     /// What the transport reports.
     pub error: TransportError,
+}
+
+impl fmt::Debug for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NoAnswer")
+            .field("method", &self.method)
+            .field("url", &shown(self.url.as_str()))
+            .field("error", &self.error)
+            .finish()
+    }
 }
 
 impl fmt::Display for NoAnswer {
@@ -481,9 +494,9 @@ impl std::error::Error for DiscoveryError {
 #[non_exhaustive]
 pub enum DiscoveryProblem {
     /// A redirect, which a profile must not be (and which is not followed).
-    #[error("it redirects to {}: connect to that origin if you trust it", shown(.to))]
+    #[error("it redirects to {to}: connect to that origin if you trust it")]
     Redirect {
-        /// The target, as the `Location` header has it.
+        /// The target, as the `Location` header has it but without query and fragment.
         to: String,
     },
     /// Another status than 200: there is no profile, or something bars the way to it.
@@ -619,6 +632,25 @@ mod tests {
             ("not a url", "not a url"),
         ] {
             assert_eq!(shown(url), text);
+        }
+    }
+
+    #[test]
+    fn no_form_of_an_error_shows_what_a_url_may_hide() {
+        let url = "https://u:SECRET@m.example/a?t=SECRET#SECRET";
+        let errors: Vec<Box<dyn std::error::Error>> = vec![
+            Box::new(crate::endpoint::origin(url, false).unwrap_err()),
+            Box::new(crate::endpoint::base(url, false).unwrap_err()),
+            Box::new(NoAnswer {
+                method: Method::GET,
+                url: url.parse().unwrap(),
+                error: TransportError::new("closed"),
+            }),
+        ];
+        for error in errors {
+            let text = format!("{error} {error:?}");
+            assert!(text.contains("https://m.example/a"), "{text}");
+            assert!(!text.contains("SECRET"), "{text}");
         }
     }
 

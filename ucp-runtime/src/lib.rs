@@ -37,6 +37,7 @@
 
 mod agent;
 mod anomaly;
+pub mod authority;
 mod call;
 mod clock;
 mod credentials;
@@ -50,10 +51,13 @@ mod hooks;
 mod identity;
 pub mod ids;
 mod link;
+pub mod map_order;
 mod merchant;
 mod money;
+pub mod negotiation;
 pub mod operation;
 mod prepared;
+pub mod profile;
 #[cfg(feature = "reqwest")]
 mod reqwest_transport;
 mod response;
@@ -73,8 +77,10 @@ pub use ids::{CallId, IdempotencyKey, Keys};
 pub use link::Link;
 pub use merchant::Merchant;
 pub use money::Money;
+pub use negotiation::{Negotiated, Release};
 pub use operation::{Endpoint, Header, Operation, Webhook};
 pub use prepared::Prepared;
+pub use profile::Profile;
 #[cfg(feature = "reqwest")]
 pub use reqwest_transport::ReqwestTransport;
 pub use response::{Outcome, RawResponse, Response};

@@ -12,9 +12,12 @@ const HEAD: usize = 30;
 /// The checked-in sources, relative to the workspace's folder.
 fn goldens() -> Vec<(&'static str, Builder)> {
     let extensions = ["discount", "fulfillment", "buyer_consent", "ap2_mandate"];
-    let mut tokenization =
-        ucp_codegen::Options::new(ucp_codegen::Contract::Release("2026-04-08".to_owned()));
-    tokenization.document = "tokenization".to_owned();
+    let document = |release: &str, document: &str| {
+        let contract = ucp_codegen::Contract::Release(release.to_owned());
+        let mut options = ucp_codegen::Options::new(contract);
+        options.document = document.to_owned();
+        Builder::with_options(options)
+    };
     vec![
         (
             "tests/src/golden/shopping_2026_04_08.rs",
@@ -24,7 +27,17 @@ fn goldens() -> Vec<(&'static str, Builder)> {
         ),
         (
             "tests/src/golden/tokenization_2026_04_08.rs",
-            Builder::with_options(tokenization),
+            document("2026-04-08", "tokenization"),
+        ),
+        (
+            "tests/src/golden/shopping_draft.rs",
+            Builder::release("draft")
+                .version("2026-08-22")
+                .extensions(["*"]),
+        ),
+        (
+            "tests/src/golden/permalink_draft.rs",
+            document("draft", "permalink").version("2026-08-22"),
         ),
     ]
 }

@@ -9,7 +9,7 @@ use agent_server::AgentServer;
 use merchant::{Operation, Severity, Stimulus, Target};
 use std::error::Error;
 use ucp_runtime::handoff::Next;
-use ucp_runtime::{Agent, Handoff, Host, serde_json};
+use ucp_runtime::{Agent, Handoff, Host, Money, serde_json};
 
 // The client of one release, with three extensions, generated here.
 ucp_runtime::include_ucp! {
@@ -42,36 +42,35 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shop = Client::new(&merchant);
 
     step("Search the catalog");
-    let found = shop
+    let search = shop
         .search_catalog(SearchRequest::new().query("mug"))
-        .accept_language("en")
-        .await?
-        .into_success()?;
+        .accept_language("en");
+    let found = search.await?.into_success()?;
     let product = found.products.first().ok_or("nothing found")?;
     let variant = product.variants.first().ok_or("nothing to buy")?;
-    say(format!(
-        "{}: {} {} in minor units",
-        product.title, variant.price.amount, variant.price.currency
-    ));
+    let price = Money::new(variant.price.amount, &variant.price.currency);
+    say(format!("{} for {price}", product.title));
 
     step("Make a cart");
     // A call can be looked at before it is sent: this is what the runtime filled in.
-    let cart = CreateCart::new([CreateLineItem::new(ItemInput::new(&variant.id), 2)]);
-    let prepared = shop
-        .create_cart(cart)
-        .call_id(("conversation-1", "turn-1"))
-        .prepare()
-        .await?;
+    let cart = CreateCart::new([CreateLineItem::new(variant.id.as_str(), 2)]);
+    let call = shop.create_cart(cart).call_id(("conversation-1", "turn-1"));
+    let prepared = call.prepare().await?;
     say(format!("{} {}", prepared.method(), prepared.url()));
     for (name, value) in prepared.headers() {
-        say(format!("    {name}: {}", value.to_str()?));
+        // There is no credential here; where there is one, its header is marked.
+        let text = if value.is_sensitive() {
+            "(hidden)"
+        } else {
+            value.to_str()?
+        };
+        say(format!("    {name}: {text}"));
     }
     let cart = prepared.send().await?.into_success()?;
     say(format!(
-        "cart {} costs {} {}",
+        "cart {} costs {}",
         cart.id,
-        total(&cart.totals),
-        cart.currency
+        total(&cart.totals, &cart.currency)
     ));
 
     step("Turn it into a checkout");
@@ -91,6 +90,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for blocker in &response.handoff(&host)?.context().fix_first {
         say(blocker.to_string());
     }
+    // An update replaces everything, so it starts from what was received.
     let address = ShippingDestinationInput::new()
         .id("home")
         .street_address("1 Main Street")
@@ -99,57 +99,32 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .r#type(FulfillmentMethodType::Shipping)
         .destinations([address.into()])
         .selected_destination_id("home");
-    let lines = || {
-        checkout.line_items.iter().map(|line| {
-            UpdateLineItem::new(ItemInput::new(&line.item.id), line.quantity).id(&line.id)
-        })
-    };
-    let buyer = || {
-        BuyerWithConsent::new()
-            .email("ada@example.com")
-            .consent(Consent::new().marketing(false))
-    };
-    let update = UpdateCheckout::new(lines())
-        .buyer(buyer())
+    let update = UpdateCheckout::update_from(checkout)?
+        .buyer(BuyerWithConsent::new().email("ada@example.com"))
         .fulfillment(UpdateFulfillment::new().methods([method.clone()]));
     let response = shop
-        .update_checkout(&id, update)
+        .update_checkout(&id, &update)
         .call_id(("conversation-1", "turn-3"))
         .await?;
-    for blocker in response.handoff(&host)?.blockers() {
+    for blocker in &response.handoff(&host)?.context().fix_first {
         say(blocker.to_string());
     }
     // Now that the destination is known, the shop offers ways to ship: the first will do.
-    let offered = response
-        .success()?
-        .fulfillment
-        .as_ref()
-        .and_then(|it| it.methods.as_ref())
-        .ok_or("no way to ship")?;
-    let group = offered
-        .first()
-        .and_then(|it| it.groups.as_ref()?.first())
-        .ok_or("no group to ship")?;
+    let group = first_group(response.success()?).ok_or("no way to ship")?;
     let option = group
         .options
         .as_ref()
         .and_then(|it| it.first())
         .ok_or("no option to ship")?;
     let chosen = UpdateFulfillmentGroup::new(&group.id).selected_option_id(&option.id);
-    let update = UpdateCheckout::new(lines())
-        .buyer(buyer())
-        .fulfillment(UpdateFulfillment::new().methods([method.groups([chosen])]));
+    let update = update.fulfillment(UpdateFulfillment::new().methods([method.groups([chosen])]));
     let response = shop
-        .update_checkout(&id, update)
+        .update_checkout(&id, &update)
         .call_id(("conversation-1", "turn-4"))
         .await?;
     let checkout = response.success()?;
-    say(format!(
-        "{} ships for a total of {} {}",
-        option.title,
-        total(&checkout.totals),
-        checkout.currency
-    ));
+    let price = total(&checkout.totals, &checkout.currency);
+    say(format!("{}: {price} in total", option.title));
 
     step("Hand over to the buyer where the shop wants it");
     match response.handoff(&host)? {
@@ -190,9 +165,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     step("Read the order");
     let order = shop.get_order(&order_id).await?.into_success()?;
     say(format!(
-        "{} line item(s), total {}",
+        "{} line item(s), {}",
         order.line_items.len(),
-        total(&order.totals)
+        total(&order.totals, &order.currency)
     ));
 
     step("Hear from the merchant");
@@ -219,12 +194,25 @@ fn age_check() -> Stimulus {
     }
 }
 
-/// The amount of the entry `total`, in minor units.
-fn total(totals: &[TotalsItem]) -> i64 {
-    totals
-        .iter()
-        .find(|entry| entry.r#type == "total")
-        .map_or(0, |entry| entry.amount)
+/// The first group of goods that travel together, with the ways in which they can.
+fn first_group(checkout: &Checkout) -> Option<&FulfillmentGroup> {
+    checkout
+        .fulfillment
+        .as_ref()?
+        .methods
+        .as_ref()?
+        .first()?
+        .groups
+        .as_ref()?
+        .first()
+}
+
+/// The entry `total`, as a person reads it.
+fn total(totals: &[TotalsItem], currency: &str) -> String {
+    let total = totals.iter().find(|entry| entry.r#type == "total");
+    total.map_or_else(String::new, |entry| {
+        Money::new(entry.amount, currency).to_string()
+    })
 }
 
 fn step(title: &str) {

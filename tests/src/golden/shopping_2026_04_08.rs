@@ -42,7 +42,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn create_checkout(
         &self,
-        body: impl ::std::borrow::Borrow<CreateCheckout>,
+        body: impl ::std::borrow::Borrow<checkout::CreateCheckout>,
     ) -> ::ucp_runtime::Call<operations::CreateCheckout> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -67,7 +67,7 @@ impl Client {
     pub fn update_checkout(
         &self,
         id: impl Into<String>,
-        body: impl ::std::borrow::Borrow<UpdateCheckout>,
+        body: impl ::std::borrow::Borrow<checkout::UpdateCheckout>,
     ) -> ::ucp_runtime::Call<operations::UpdateCheckout> {
         ::ucp_runtime::Call::new(&self.merchant).path("id", id).body(body.borrow())
     }
@@ -80,7 +80,7 @@ impl Client {
     pub fn complete_checkout(
         &self,
         id: impl Into<String>,
-        body: impl ::std::borrow::Borrow<CompleteCheckout>,
+        body: impl ::std::borrow::Borrow<checkout::CompleteCheckout>,
     ) -> ::ucp_runtime::Call<operations::CompleteCheckout> {
         ::ucp_runtime::Call::new(&self.merchant).path("id", id).body(body.borrow())
     }
@@ -104,7 +104,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn create_cart(
         &self,
-        body: impl ::std::borrow::Borrow<CreateCart>,
+        body: impl ::std::borrow::Borrow<cart::CreateCart>,
     ) -> ::ucp_runtime::Call<operations::CreateCart> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -129,7 +129,7 @@ impl Client {
     pub fn update_cart(
         &self,
         id: impl Into<String>,
-        body: impl ::std::borrow::Borrow<UpdateCart>,
+        body: impl ::std::borrow::Borrow<cart::UpdateCart>,
     ) -> ::ucp_runtime::Call<operations::UpdateCart> {
         ::ucp_runtime::Call::new(&self.merchant).path("id", id).body(body.borrow())
     }
@@ -153,7 +153,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn search_catalog(
         &self,
-        body: impl ::std::borrow::Borrow<SearchRequest>,
+        body: impl ::std::borrow::Borrow<catalog::SearchRequest>,
     ) -> ::ucp_runtime::Call<operations::SearchCatalog> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -165,7 +165,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn lookup_catalog(
         &self,
-        body: impl ::std::borrow::Borrow<LookupRequest>,
+        body: impl ::std::borrow::Borrow<catalog::LookupRequest>,
     ) -> ::ucp_runtime::Call<operations::LookupCatalog> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -189,7 +189,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn get_product(
         &self,
-        body: impl ::std::borrow::Borrow<GetProductRequest>,
+        body: impl ::std::borrow::Borrow<catalog::GetProductRequest>,
     ) -> ::ucp_runtime::Call<operations::GetProduct> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -331,9 +331,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::CreateCheckout as Object>::RULES;
-        type Success = super::Checkout;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::checkout::CreateCheckout as Object>::RULES;
+        type Success = super::checkout::Checkout;
+        type Failure = super::common::ErrorResponse;
     }
     /// `get_checkout`: `GET /checkout-sessions/{id}`.
     #[derive(Clone, Copy, Debug)]
@@ -389,8 +389,8 @@ pub mod operations {
                 },
             ],
         );
-        type Success = super::Checkout;
-        type Failure = super::ErrorResponse;
+        type Success = super::checkout::Checkout;
+        type Failure = super::common::ErrorResponse;
     }
     /// `update_checkout`: `PUT /checkout-sessions/{id}`.
     #[derive(Clone, Copy, Debug)]
@@ -454,9 +454,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::UpdateCheckout as Object>::RULES;
-        type Success = super::Checkout;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::checkout::UpdateCheckout as Object>::RULES;
+        type Success = super::checkout::Checkout;
+        type Failure = super::common::ErrorResponse;
     }
     /// `complete_checkout`: `POST /checkout-sessions/{id}/complete`.
     #[derive(Clone, Copy, Debug)]
@@ -520,9 +520,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::CompleteCheckout as Object>::RULES;
-        type Success = super::Checkout;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::checkout::CompleteCheckout as Object>::RULES;
+        type Success = super::checkout::Checkout;
+        type Failure = super::common::ErrorResponse;
     }
     /// `cancel_checkout`: `POST /checkout-sessions/{id}/cancel`.
     #[derive(Clone, Copy, Debug)]
@@ -586,8 +586,8 @@ pub mod operations {
                 },
             ],
         );
-        type Success = super::Checkout;
-        type Failure = super::ErrorResponse;
+        type Success = super::checkout::Checkout;
+        type Failure = super::common::ErrorResponse;
     }
     /// `create_cart`: `POST /carts`.
     #[derive(Clone, Copy, Debug)]
@@ -651,9 +651,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::CreateCart as Object>::RULES;
-        type Success = super::Cart;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::cart::CreateCart as Object>::RULES;
+        type Success = super::cart::Cart;
+        type Failure = super::common::ErrorResponse;
     }
     /// `get_cart`: `GET /carts/{id}`.
     #[derive(Clone, Copy, Debug)]
@@ -709,8 +709,8 @@ pub mod operations {
                 },
             ],
         );
-        type Success = super::Cart;
-        type Failure = super::ErrorResponse;
+        type Success = super::cart::Cart;
+        type Failure = super::common::ErrorResponse;
     }
     /// `update_cart`: `PUT /carts/{id}`.
     #[derive(Clone, Copy, Debug)]
@@ -774,9 +774,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::UpdateCart as Object>::RULES;
-        type Success = super::Cart;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::cart::UpdateCart as Object>::RULES;
+        type Success = super::cart::Cart;
+        type Failure = super::common::ErrorResponse;
     }
     /// `cancel_cart`: `POST /carts/{id}/cancel`.
     #[derive(Clone, Copy, Debug)]
@@ -840,8 +840,8 @@ pub mod operations {
                 },
             ],
         );
-        type Success = super::Cart;
-        type Failure = super::ErrorResponse;
+        type Success = super::cart::Cart;
+        type Failure = super::common::ErrorResponse;
     }
     /// `search_catalog`: `POST /catalog/search`.
     #[derive(Clone, Copy, Debug)]
@@ -901,9 +901,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::SearchRequest as Object>::RULES;
-        type Success = super::SearchResponse;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::catalog::SearchRequest as Object>::RULES;
+        type Success = super::catalog::SearchResponse;
+        type Failure = super::common::ErrorResponse;
     }
     /// `lookup_catalog`: `POST /catalog/lookup`.
     #[derive(Clone, Copy, Debug)]
@@ -963,9 +963,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::LookupRequest as Object>::RULES;
-        type Success = super::LookupResponse;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::catalog::LookupRequest as Object>::RULES;
+        type Success = super::catalog::LookupResponse;
+        type Failure = super::common::ErrorResponse;
     }
     /// `get_order`: `GET /orders/{id}`.
     #[derive(Clone, Copy, Debug)]
@@ -1021,8 +1021,8 @@ pub mod operations {
                 },
             ],
         );
-        type Success = super::Order;
-        type Failure = super::ErrorResponse;
+        type Success = super::order::Order;
+        type Failure = super::common::ErrorResponse;
     }
     /// `get_product`: `POST /catalog/product`.
     #[derive(Clone, Copy, Debug)]
@@ -1082,9 +1082,9 @@ pub mod operations {
                 },
             ],
         );
-        const RULES: &'static [Check] = <super::GetProductRequest as Object>::RULES;
-        type Success = super::GetProductResponse;
-        type Failure = super::ErrorResponse;
+        const RULES: &'static [Check] = <super::catalog::GetProductRequest as Object>::RULES;
+        type Success = super::catalog::GetProductResponse;
+        type Failure = super::common::ErrorResponse;
     }
     /// `order_event_webhook`: the webhook `orderEvent`.
     ///
@@ -1133,7 +1133,7 @@ pub mod operations {
                 },
             ],
         );
-        type Body = super::Order;
+        type Body = super::order::Order;
     }
 }
 pub use self::ap2_mandate::*;
@@ -5104,6 +5104,61 @@ pub mod checkout {
             Check::Member("schema", &[Check::Format("uri")]),
             Check::Member("transport", &[Check::Known(wire::knows::<ServiceTransport>)]),
             Check::Member("endpoint", &[Check::Format("uri")]),
+            Check::AnyOf(
+                &[
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("rest"))],
+                        ),
+                    ],
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("mcp"))],
+                        ),
+                    ],
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("a2a"))],
+                        ),
+                    ],
+                    &[
+                        Check::Member(
+                            "transport",
+                            &[Check::Const(wire::Literal::Text("embedded"))],
+                        ),
+                        Check::Member(
+                            "config",
+                            &[
+                                Check::Type(&["object"]),
+                                Check::Member(
+                                    "delegate",
+                                    &[
+                                        Check::Type(&["array"]),
+                                        Check::Items(&[Check::Type(&["string"])]),
+                                    ],
+                                ),
+                                Check::Member(
+                                    "color_scheme",
+                                    &[
+                                        Check::Type(&["array"]),
+                                        Check::Items(
+                                            &[
+                                                Check::Enum(
+                                                    &[wire::Literal::Text("light"), wire::Literal::Text("dark")],
+                                                ),
+                                                Check::Type(&["string"]),
+                                            ],
+                                        ),
+                                    ],
+                                ),
+                            ],
+                        ),
+                    ],
+                ],
+            ),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -5736,6 +5791,7 @@ pub mod common {
                 ],
             ),
             Check::Member("continue_url", &[Check::Format("uri")]),
+            Check::Closed(&["ucp", "messages", "continue_url"]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,

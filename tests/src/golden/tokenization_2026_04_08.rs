@@ -33,7 +33,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn tokenize(
         &self,
-        body: impl ::std::borrow::Borrow<TokenizeRequest>,
+        body: impl ::std::borrow::Borrow<tokenize::TokenizeRequest>,
     ) -> ::ucp_runtime::Call<operations::Tokenize> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -45,7 +45,7 @@ impl Client {
     #[must_use = "a call does nothing until it is awaited"]
     pub fn detokenize(
         &self,
-        body: impl ::std::borrow::Borrow<DetokenizeRequest>,
+        body: impl ::std::borrow::Borrow<detokenize::DetokenizeRequest>,
     ) -> ::ucp_runtime::Call<operations::Detokenize> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
@@ -66,7 +66,7 @@ pub mod operations {
             "/tokenize",
             &[],
         );
-        type Success = super::TokenizeResponse;
+        type Success = super::tokenize::TokenizeResponse;
         type Failure = ::ucp_runtime::wire::Value;
     }
     /// `detokenize`: `POST /detokenize`.
@@ -82,7 +82,7 @@ pub mod operations {
             "/detokenize",
             &[],
         );
-        type Success = super::PaymentCredential;
+        type Success = super::common::PaymentCredential;
         type Failure = ::ucp_runtime::wire::Value;
     }
 }

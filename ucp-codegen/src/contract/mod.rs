@@ -125,8 +125,11 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
                 );
                 continue;
             }
-            seen.push((id.clone(), place));
             let operation = read_operation(operation, id, method, path);
+            if !webhook {
+                check_path(&operation, &place, source, diagnostics);
+            }
+            seen.push((operation.id.clone(), place));
             if webhook {
                 contract.webhooks.push(operation)
             } else {
@@ -135,6 +138,37 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
         }
     }
     contract
+}
+
+/// Reports a path whose braces and `in: path` parameters are not the same: no call of it could be sent.
+fn check_path(
+    operation: &Operation,
+    place: &Place,
+    source: &Source,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut named: Vec<&str> = Vec::new();
+    let mut rest = operation.path.as_str();
+    while let Some((_, tail)) = rest.split_once('{') {
+        let (name, after) = tail.split_once('}').unwrap_or((tail, ""));
+        named.push(name);
+        rest = after;
+    }
+    let declared = || {
+        let in_path = |parameter: &&Parameter| parameter.location == Location::Path;
+        operation.parameters.iter().filter(in_path)
+    };
+    let undeclared = named
+        .iter()
+        .filter(|name| !declared().any(|parameter| parameter.name == **name))
+        .map(|name| format!("`{{{name}}}` of the path has no parameter"));
+    let unnamed = declared()
+        .filter(|parameter| !named.contains(&parameter.name.as_str()))
+        .map(|parameter| format!("the path has no `{{{}}}`", parameter.name));
+    for message in undeclared.chain(unnamed) {
+        let hint = "declare each `{name}` of the path once, with `in: path`".to_owned();
+        diagnostics.at(source, place, Code::Schema, message, Some(hint));
+    }
 }
 
 fn read_operation(

@@ -8,7 +8,6 @@ use super::{
 use crate::contract::{Location, Operation};
 use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
 use crate::source::{Place, Source};
-use heck::ToUpperCamelCase;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The types of an operation, as read from its schemas.
@@ -111,6 +110,16 @@ pub(crate) fn build(
         .iter()
         .map(|bodies| builder.method(bodies, contract))
         .collect();
+    let mut idents = Scope::with(["new", "merchant"]);
+    for method in &mut model.methods {
+        let ident = &method.ident;
+        method.ident = idents.claim(&[ident.clone(), format!("{ident}_operation")]);
+    }
+    let mut markers = Scope::with(["Endpoint", "Header", "Method", "Operation", "Webhook"]);
+    for method in model.methods.iter_mut().chain(&mut model.webhooks) {
+        let marker = &method.marker;
+        method.marker = markers.claim(&[marker.clone(), format!("{marker}Operation")]);
+    }
     model
 }
 
@@ -425,7 +434,19 @@ impl Builder<'_> {
         owners
             .into_iter()
             .filter(|(_, domains)| domains.len() == 1)
-            .filter_map(|(id, domains)| Some((id, domains.into_iter().next()?)))
+            .filter_map(|(id, domains)| {
+                let domain = domains.into_iter().next()?;
+                // That module holds the operations as types.
+                let taken = domain == "operations";
+                Some((
+                    id,
+                    if taken {
+                        "operation".to_owned()
+                    } else {
+                        domain
+                    },
+                ))
+            })
             .collect()
     }
 
@@ -492,6 +513,13 @@ impl Builder<'_> {
         credentials: &BTreeSet<NodeId>,
     ) -> Struct {
         let mut scope = Scope::with(["extra", "new", "update_from", "validate"]);
+        // What sets a field to null is called after the field.
+        for field in fields {
+            if matches!(field.ty, Type::Nullable(_)) && !field.required {
+                let name = names::identifier(&field.name);
+                scope.claim(&[format!("null_{}", name.trim_start_matches("r#"))]);
+            }
+        }
         let fields: Vec<Field> = fields
             .iter()
             .map(|field| {
@@ -760,6 +788,12 @@ impl Builder<'_> {
             "idempotency_key",
             "timeout",
             "prepare",
+            "path",
+            "query",
+            "keys",
+            "new",
+            "exposed_header",
+            "into_future",
         ]);
         let mut path_parameters = Vec::new();
         let (mut arguments, mut managed) = (Vec::new(), Vec::new());
@@ -793,7 +827,7 @@ impl Builder<'_> {
         Method {
             id: operation.id.clone(),
             ident: names::identifier(&operation.id),
-            marker: operation.id.to_upper_camel_case(),
+            marker: names::variant(&operation.id),
             verb: operation.method.clone(),
             path: operation.path.clone(),
             service: bodies.service.clone(),

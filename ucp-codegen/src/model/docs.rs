@@ -25,6 +25,13 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
     const WIDTH: usize = 92;
     let mut lines: Vec<String> = Vec::new();
     let mut open_span = false;
+    // What continues a list item is indented below its text.
+    let first = paragraph.split_whitespace().next().unwrap_or_default();
+    let indent = if is_marker(first) {
+        " ".repeat(first.len() + 1)
+    } else {
+        String::new()
+    };
     for word in paragraph.split_whitespace() {
         // A line may not begin like a list item or a heading.
         let glued = open_span || matches!(word, "-" | "+" | "*" | "#" | "=");
@@ -33,16 +40,40 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            None => lines.push(word.to_owned()),
+            Some(_) => lines.push(format!("{indent}{word}")),
         }
         open_span ^= word.matches('`').count() % 2 == 1;
     }
     lines
 }
 
+/// Whether a line that begins with this word is an item of a list.
+fn is_marker(word: &str) -> bool {
+    matches!(word, "-" | "+")
+        || word
+            .strip_suffix(['.', ')'])
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// A paragraph of the contract, safe for rustdoc and closed by a full stop.
 pub(super) fn sentence(text: &str) -> String {
-    let mut safe = escape(text.trim());
+    // A fence would be compiled as a test of whoever includes the generated code.
+    let plain = text.trim().replace("```", "'''").replace("~~~", "'''");
+    let mut safe = String::new();
+    let mut in_list = false;
+    for line in escape(&plain).lines() {
+        let item = is_marker(line.split_whitespace().next().unwrap_or_default());
+        // Markdown would take a line that follows an item for a part of it.
+        if in_list && !item && !line.trim().is_empty() {
+            safe.push('\n');
+        }
+        if !safe.is_empty() {
+            safe.push('\n');
+        }
+        safe.push_str(line);
+        in_list = item;
+    }
     if !safe.is_empty() && !safe.ends_with(['.', '!', '?', ':']) {
         safe.push('.');
     }
@@ -109,5 +140,16 @@ mod tests {
         );
         assert_eq!(sentence("one ` only"), "one ' only.");
         assert_eq!(sentence("Is it?"), "Is it?");
+        assert_eq!(
+            sentence("- one\n- two\nand more\n```\nlet x = ;\n```"),
+            "- one\n- two\n\nand more\n'''\nlet x = ;\n'''."
+        );
+        let item = format!("- {}", "word ".repeat(30));
+        assert!(
+            wrap(&item)
+                .iter()
+                .skip(1)
+                .all(|line| line.starts_with("  w"))
+        );
     }
 }

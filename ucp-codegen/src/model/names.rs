@@ -4,7 +4,7 @@ use heck::{ToSnakeCase, ToUpperCamelCase};
 use std::collections::BTreeSet;
 
 /// Types that generated code uses by their short names.
-const TAKEN: [&str; 32] = [
+const TAKEN: [&str; 33] = [
     "Any",
     "Box",
     "Borrow",
@@ -28,6 +28,7 @@ const TAKEN: [&str; 32] = [
     "Option",
     "Result",
     "Self",
+    "Sized",
     "Some",
     "String",
     "ToOwned",
@@ -68,7 +69,10 @@ const GENERIC: [&str; 14] = [
 
 /// A type's name from words in any case.
 pub(crate) fn type_name(words: &str) -> String {
-    let name = words.to_upper_camel_case();
+    // Not every letter or digit of Unicode can stand in an identifier.
+    let name = words
+        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+        .to_upper_camel_case();
     let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("N{name}")
     } else {
@@ -130,6 +134,8 @@ pub(crate) fn identifier(wire: &str) -> String {
         .to_snake_case();
     let name = if snake.is_empty() {
         "unnamed".to_owned()
+    } else if snake.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+        format!("n{snake}")
     } else if snake.starts_with(|c: char| c.is_ascii_digit()) {
         format!("_{snake}")
     } else {
@@ -173,11 +179,12 @@ impl Scope {
             .cloned();
         let name = free.unwrap_or_else(|| {
             let last = candidates.last().map_or("unnamed", String::as_str);
-            let separator = if last.starts_with(|c: char| c.is_ascii_uppercase()) {
-                ""
-            } else {
-                "_"
-            };
+            let separator =
+                if last.starts_with(|c: char| c.is_ascii_uppercase()) || last.ends_with('_') {
+                    ""
+                } else {
+                    "_"
+                };
             (2_u32..)
                 .map(|number| format!("{}{separator}{number}", last.trim_end_matches('_')))
                 .find(|name| !self.0.contains(name))
@@ -220,6 +227,8 @@ mod tests {
             ("dev.ucp.buyer_ip", "dev_ucp_buyer_ip"),
             ("ucp-agent", "ucp_agent"),
             ("3ds", "_3ds"),
+            ("3", "n3"),
+            ("m²", "m"),
             ("self", "self_"),
             ("anyOf", "any_of"),
             ("", "unnamed"),
@@ -251,6 +260,8 @@ mod tests {
     fn clashing_names_are_told_apart() {
         let mut scope = Scope::with(["extra"]);
         assert_eq!(scope.claim(&["extra".to_owned()]), "extra_2");
+        assert_eq!(scope.claim(&["self_".to_owned()]), "self_");
+        assert_eq!(scope.claim(&["self_".to_owned()]), "self_2");
         assert_eq!(scope.claim(&["A".to_owned(), "B".to_owned()]), "A");
         assert_eq!(scope.claim(&["A".to_owned(), "B".to_owned()]), "B");
         assert_eq!(scope.claim(&["A".to_owned(), "B".to_owned()]), "B2");

@@ -1,22 +1,22 @@
 //! The client, the types that stand for its operations, and the setters of exposed inputs.
 
-use super::{doc, ident, ty};
+use super::{Home, doc, ident, ty};
 use crate::model::{Argument, Method, Model, Ty};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use std::collections::BTreeMap;
 
-pub(super) fn render(model: &Model) -> TokenStream {
-    let methods = model.methods.iter().map(method);
+pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>) -> TokenStream {
+    let methods = model.methods.iter().map(|item| method(item, home));
     let endpoints = model
         .methods
         .iter()
-        .map(|item| endpoint(item, &model.release));
+        .map(|item| endpoint(item, &model.release, home));
     let setters = setters(model);
     let webhooks = model
         .webhooks
         .iter()
-        .map(|item| webhook(item, &model.release));
+        .map(|item| webhook(item, &model.release, home));
     let all = || model.methods.iter().chain(&model.webhooks);
     let used = [
         (!model.methods.is_empty(), "Endpoint"),
@@ -41,6 +41,7 @@ pub(super) fn render(model: &Model) -> TokenStream {
             merchant: ::ucp_runtime::Merchant,
         }
 
+        #allow
         impl Client {
             /// A client of a merchant that an agent is connected to.
             #[must_use]
@@ -60,6 +61,7 @@ pub(super) fn render(model: &Model) -> TokenStream {
         #setters
 
         /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
+        #allow
         pub mod operations {
             #wire
             use ::ucp_runtime::{#(#imports,)* http::Method};
@@ -70,7 +72,7 @@ pub(super) fn render(model: &Model) -> TokenStream {
     }
 }
 
-fn method(item: &Method) -> TokenStream {
+fn method(item: &Method, home: &Home<'_>) -> TokenStream {
     let name = ident(&item.ident);
     let marker = ident(&item.marker);
     let docs = doc(&format!("{}\n\n`{} {}`", item.docs, item.verb, item.path));
@@ -81,7 +83,10 @@ fn method(item: &Method) -> TokenStream {
         .map(|(name, _)| ident(name))
         .collect();
     let path_wires = item.path_parameters.iter().map(|(_, wire)| wire);
-    let body = item.body.as_ref().map(root);
+    let body = item
+        .body
+        .as_ref()
+        .map(|body| outside(body, home, &TokenStream::new()));
     let body_parameter = body
         .as_ref()
         .map(|body| quote! { body: impl ::std::borrow::Borrow<#body>, });
@@ -106,9 +111,13 @@ fn method(item: &Method) -> TokenStream {
             "a call does nothing until it is awaited",
         )
     };
+    // Clippy's limit, and the receiver counts.
+    let count = 1 + path_names.len() + usize::from(body.is_some()) + required.len();
+    let many = (count > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
     quote! {
         #docs
         #deprecated
+        #many
         #[must_use = #hint]
         pub fn #name(
             &self,
@@ -130,12 +139,14 @@ fn set(argument: &Argument, value: &Ident) -> TokenStream {
     }
 }
 
-fn endpoint(item: &Method, release: &str) -> TokenStream {
+fn endpoint(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
     let (marker, operation) = (ident(&item.marker), operation(item, release));
-    let (success, failure) = (qualified(&item.success), qualified(&item.failure));
+    let up = quote! { super:: };
+    let success = outside(&item.success, home, &up);
+    let failure = outside(&item.failure, home, &up);
     let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
     let rules = item.ruled_body.then(|| {
-        let body = item.body.as_ref().map(qualified);
+        let body = item.body.as_ref().map(|body| outside(body, home, &up));
         quote! { const RULES: &'static [Check] = <#body as Object>::RULES; }
     });
     quote! {
@@ -153,9 +164,9 @@ fn endpoint(item: &Method, release: &str) -> TokenStream {
     }
 }
 
-fn webhook(item: &Method, release: &str) -> TokenStream {
+fn webhook(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
     let (marker, operation) = (ident(&item.marker), operation(item, release));
-    let body = qualified(&item.success);
+    let body = outside(&item.success, home, &quote! { super:: });
     let docs = doc(&format!(
         "`{}`: the webhook `{}`.\n\n{}",
         item.id, item.path, item.docs
@@ -182,31 +193,39 @@ fn operation(item: &Method, release: &str) -> TokenStream {
     quote! { Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]) }
 }
 
-/// A type as it is written at the root of the generated code.
-fn root(of: &Ty) -> TokenStream {
+/// A type as it is written outside its module. It is named through its module, as an application may
+/// have a type of that name where the macro stands; `up` leads to where the modules are.
+fn outside(of: &Ty, home: &Home<'_>, up: &TokenStream) -> TokenStream {
+    let inside = |inner: &Ty| outside(inner, home, up);
     match of {
         Ty::Any => quote! { ::ucp_runtime::wire::Value },
         Ty::FreeForm => quote! { ::ucp_runtime::wire::Map },
         Ty::List(inner) => {
-            let inner = root(inner);
+            let inner = inside(inner);
             quote! { Vec<#inner> }
         }
         Ty::Map(inner) => {
-            let inner = root(inner);
+            let inner = inside(inner);
             quote! { ::std::collections::BTreeMap<String, #inner> }
         }
-        other => ty(other),
-    }
-}
-
-/// A type as it is written in the module `operations`.
-fn qualified(of: &Ty) -> TokenStream {
-    match of {
-        Ty::Named(name) => {
-            let name = ident(name);
-            quote! { super::#name }
+        Ty::Nullable(inner) => {
+            let inner = inside(inner);
+            quote! { Option<#inner> }
         }
-        other => root(other),
+        Ty::OneOrMany(inner) => {
+            let inner = inside(inner);
+            quote! { ::ucp_runtime::wire::OneOrMany<#inner> }
+        }
+        Ty::Boxed(inner) => {
+            let inner = inside(inner);
+            quote! { Box<#inner> }
+        }
+        Ty::Named(name) => {
+            let module = home.get(name.as_str()).map(|module| ident(module));
+            let (module, name) = (module.into_iter(), ident(name));
+            quote! { #up #(#module::)* #name }
+        }
+        Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Text => ty(of),
     }
 }
 

@@ -9,19 +9,29 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The module of each type.
+type Home<'m> = BTreeMap<&'m str, &'m str>;
+
 /// The whole of the generated code.
 pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) -> TokenStream {
-    let home: BTreeMap<&str, &str> = model
+    let home: Home<'_> = model
         .modules
         .iter()
         .flat_map(|(module, items)| items.iter().map(move |item| (item.name(), module.as_str())))
         .collect();
-    let modules = model
+    // Naming a deprecated type in another is not using it.
+    let deprecated = model
         .modules
-        .iter()
-        .map(|(name, items)| types_module(name, items, &home, derives));
+        .values()
+        .flatten()
+        .any(|item| matches!(item, Item::Struct(item) if item.deprecated.is_some()));
+    let allow = deprecated.then(|| quote! { #[allow(deprecated)] });
+    let modules = model.modules.iter().map(|(name, items)| {
+        let module = types_module(name, items, &home, derives);
+        quote! { #allow #module }
+    });
     let names = model.modules.keys().map(|name| ident(name));
-    let client = client::render(model);
+    let client = client::render(model, &home, allow.as_ref());
     let docs = doc(&model.docs);
     let release = &model.release;
     let capabilities = &model.capabilities;
@@ -45,12 +55,7 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
     }
 }
 
-fn types_module(
-    name: &str,
-    items: &[Item],
-    home: &BTreeMap<&str, &str>,
-    derives: &[String],
-) -> TokenStream {
+fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String]) -> TokenStream {
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut has_map = false;
     let received = items.iter().filter_map(|item| match item {

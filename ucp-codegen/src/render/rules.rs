@@ -34,6 +34,7 @@ fn rule(rule: &Rule) -> TokenStream {
             quote! { #name(#bound) }
         }
         Check::UniqueItems => quote! { UniqueItems },
+        Check::Closed(names) => quote! { Closed(&[#(#names),*]) },
         Check::Const(value) => {
             let value = literal(value);
             quote! { Const(#value) }

@@ -17,9 +17,12 @@ pub(super) fn render(item: &Item, derives: &[String]) -> TokenStream {
 /// The derives of a type: its own, then what the options ask for where the type allows it.
 fn derive(own: &[&str], more: &[String], total: bool) -> TokenStream {
     let last = |path: &str| path.rsplit("::").next().unwrap_or(path).trim().to_owned();
+    // Every type has these already, where not by derive then by the runtime's macros.
+    let has =
+        |path: &str| own.contains(&path) || matches!(path, "Debug" | "Serialize" | "Deserialize");
     let more = more
         .iter()
-        .filter(|path| !own.contains(&last(path).as_str()))
+        .filter(|path| !has(&last(path)))
         .filter(|path| total || !matches!(last(path).as_str(), "Eq" | "Hash"))
         .cloned();
     let paths = own
@@ -70,10 +73,17 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
         .iter()
         .any(|field| field.deprecated.is_some())
         .then(|| quote! { #[allow(deprecated)] });
+    let complex = item
+        .fields
+        .iter()
+        .any(|field| depth(&field.ty) > 4)
+        .then(|| quote! { #[allow(clippy::type_complexity)] });
+    let build = build.map(|build| quote! { #complex #build });
     quote! {
         #docs
         #attribute
         #derive
+        #complex
         #[non_exhaustive]
         pub struct #name {
             #(#fields)*
@@ -99,6 +109,13 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
             }
         }
     }
+}
+
+/// How many lists, maps and the like lie in each other; clippy finds many of them complex.
+fn depth(of: &Ty) -> usize {
+    let mut depth = 0;
+    super::walk(of, &mut |_| depth += 1);
+    depth
 }
 
 fn field(field: &Field) -> Option<TokenStream> {
@@ -179,6 +196,15 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         }
     });
     let setters = item.fields.iter().filter_map(setter);
+    // A setter of a contract's `add` is not what clippy takes it for.
+    let operators = [
+        "add", "sub", "mul", "div", "rem", "shl", "shr", "bitand", "bitor", "bitxor",
+    ];
+    let operator = item
+        .fields
+        .iter()
+        .any(|field| operators.contains(&field.ident.as_str()))
+        .then(|| quote! { #[allow(clippy::should_implement_trait)] });
     let allow = item
         .fields
         .iter()
@@ -209,6 +235,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
     });
     quote! {
         #allow
+        #operator
         impl #name {
             #docs
             #many
@@ -414,6 +441,12 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
             quote! { #(#tests)* #otherwise }
         }
     };
+    // A single arm that nothing distinguishes is not looked at.
+    let input = if item.tag.is_none() && item.arms.iter().all(|arm| arm.members.is_empty()) {
+        quote! { _ }
+    } else {
+        quote! { value }
+    };
     let conversions = item
         .arms
         .iter()
@@ -446,7 +479,7 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
             const NAME: &'static str = #text;
             #rules
 
-            fn select(value: &wire::Value) -> Option<wire::ReadArm<Self>> {
+            fn select(#input: &wire::Value) -> Option<wire::ReadArm<Self>> {
                 #select
             }
 

@@ -1,5 +1,6 @@
 //! What the types cannot hold, as rules that generated code carries: see `ucp_runtime::wire::Check`.
 
+use super::marks::{self, Mark};
 use super::{NodeId, Reader, Type, View};
 use crate::source::Place;
 use serde_json::{Map, Value};
@@ -14,6 +15,8 @@ pub(crate) enum Check<T> {
     Size(&'static str, u64),
     Bound(&'static str, i64),
     UniqueItems,
+    /// No members but these.
+    Closed(Vec<String>),
     Const(Literal),
     Enum(Vec<Literal>),
     Type(Vec<String>),
@@ -71,6 +74,7 @@ impl<T> Check<T> {
             Self::Size(name, bound) => Check::Size(name, *bound),
             Self::Bound(name, bound) => Check::Bound(name, *bound),
             Self::UniqueItems => Check::UniqueItems,
+            Self::Closed(names) => Check::Closed(names.clone()),
             Self::Const(literal) => Check::Const(literal.clone()),
             Self::Enum(literals) => Check::Enum(literals.clone()),
             Self::Type(types) => Check::Type(types.clone()),
@@ -98,13 +102,47 @@ impl<T> Check<T> {
 
 type Checks = Vec<Check<NodeId>>;
 
-/// Which schemas a rule is read from.
+/// How rules are read from schemas.
+#[derive(Clone)]
 struct Walk<'w> {
-    view: &'w View,
+    /// The view whose marks apply; `None` inside a condition, which asks what is there.
+    view: Option<&'w View>,
     /// Schemas whose rules belong to a type of their own.
     stop: BTreeSet<Place>,
-    /// Whether types and members stand in for the schema: then what they hold is no rule.
+    /// Whether a type stands in for the schema: then what it holds is no rule.
     typed: bool,
+    /// Whether the type takes the alternatives apart by itself.
+    apart: bool,
+    /// The schemas on the way here: a rule that contains itself ends.
+    chain: Vec<Place>,
+}
+
+impl Walk<'_> {
+    /// Inside a rule: there is no type, so everything that is said is a rule.
+    fn raw(&self) -> Self {
+        Self {
+            stop: BTreeSet::new(),
+            typed: false,
+            apart: false,
+            ..self.clone()
+        }
+    }
+
+    /// The mark of a property in the view; a mark that is none is reported where types are read.
+    fn mark(&self, property: &Value) -> Option<Mark> {
+        marks::mark(property, self.view?)
+            .ok()
+            .flatten()
+            .map(|marked| marked.mark)
+    }
+
+    /// Inside a rule that only asks.
+    fn asking(&self) -> Self {
+        Self {
+            view: None,
+            ..self.raw()
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -120,7 +158,7 @@ impl Reader<'_> {
                 .map(|node| node.places.clone())
                 .unwrap_or_default();
             for place in own {
-                stop.extend(self.closure(&place));
+                stop.extend(self.closure(&place).iter().cloned());
                 stop.insert(place);
             }
         }
@@ -144,13 +182,15 @@ impl Reader<'_> {
                     .iter()
                     .flat_map(|it| it.places.clone())
                     .collect();
-                let mut walk = Walk {
-                    view,
+                let walk = Walk {
+                    view: Some(view),
                     stop: BTreeSet::new(),
                     typed: false,
+                    apart: false,
+                    chain: Vec::new(),
                 };
                 for branch in branches {
-                    let found = self.read_checks(&branch, &mut walk, &mut Vec::new());
+                    let found = self.read_checks(&branch, &walk);
                     checks.extend(
                         found
                             .into_iter()
@@ -160,13 +200,16 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        let mut walk = Walk {
-            view,
+        let apart = matches!(ty, Type::OneOrMany(_));
+        let walk = Walk {
+            view: Some(view),
             stop,
             typed: true,
+            apart,
+            chain: Vec::new(),
         };
         for place in places {
-            let found = self.read_checks(place, &mut walk, &mut Vec::new());
+            let found = self.read_checks(place, &walk);
             for check in found {
                 if !checks.contains(&check) {
                     checks.push(check);
@@ -178,48 +221,88 @@ impl Reader<'_> {
 
     /// The rules that an object has as a whole, its members' rules left out.
     pub(super) fn own_checks(&mut self, places: &[Place], view: &View) -> Checks {
-        let mut walk = Walk {
-            view,
+        let walk = Walk {
+            view: Some(view),
             stop: BTreeSet::new(),
             typed: true,
+            apart: false,
+            chain: Vec::new(),
         };
         let mut checks = Vec::new();
         for place in places {
-            for check in self.read_checks(place, &mut walk, &mut Vec::new()) {
+            for check in self.read_checks(place, &walk) {
                 if !checks.contains(&check) {
                     checks.push(check);
                 }
             }
         }
+        let merged = self.merge(places, view);
+        if !merged.properties.is_empty() {
+            // The type keeps members that it does not declare as JSON: their schema is a rule, for all
+            // members but those beside it (JSON Schema 2020-12, section 10.3.2.3).
+            for place in &merged.additional {
+                let beside = place.parent().map(|schema| schema.child("properties"));
+                let beside = beside.and_then(|place| self.source.value(&place)?.as_object());
+                let declared = beside
+                    .map(|map| map.keys().cloned().collect())
+                    .unwrap_or_default();
+                let found = self.read_checks(place, &walk.raw());
+                checks.push(Check::Values(declared, found));
+            }
+        }
         checks
     }
 
-    fn read_checks(
-        &mut self,
-        place: &Place,
-        walk: &mut Walk<'_>,
-        chain: &mut Vec<Place>,
-    ) -> Checks {
-        if walk.stop.contains(place) || chain.contains(place) {
+    fn read_checks(&mut self, place: &Place, walk: &Walk<'_>) -> Checks {
+        if walk.stop.contains(place) || walk.chain.contains(place) {
             return Vec::new();
         }
-        let Some(Value::Object(schema)) = self.source.value(place).cloned() else {
+        if walk.chain.len() >= super::DEEPEST {
+            self.too_deep(place);
+            return Vec::new();
+        }
+        let document = self.source.document(place);
+        let value = document
+            .as_ref()
+            .and_then(|document| document.pointer(&place.pointer));
+        let Some(Value::Object(schema)) = value else {
             return Vec::new();
         };
-        chain.push(place.clone());
+        let mut walk = walk.clone();
+        walk.chain.push(place.clone());
         let mut checks = Vec::new();
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
             && let Some(target) = self.source.resolve(place, reference, self.diagnostics)
         {
-            checks.extend(self.read_checks(&target, walk, chain));
+            match self.generated(&target, &walk) {
+                Some(found) => checks.extend(found),
+                None => checks.extend(self.read_checks(&target, &walk)),
+            }
         }
-        for branch in super::layers::branches(place, &schema, "allOf") {
-            checks.extend(self.read_checks(&branch, walk, chain));
+        for branch in super::layers::branches(place, schema, "allOf") {
+            checks.extend(self.read_checks(&branch, &walk));
         }
-        scalar_checks(&schema, walk.typed, &mut checks);
-        self.structural_checks(place, &schema, walk, &mut checks);
-        chain.pop();
+        scalar_checks(schema, &walk, &mut checks);
+        self.structural_checks(place, schema, &walk, &mut checks);
         checks
+    }
+
+    /// Inside a rule, the rules of a type that exists: its own, and what reading it demands. This is
+    /// what ends a rule that contains itself.
+    fn generated(&mut self, target: &Place, walk: &Walk<'_>) -> Option<Checks> {
+        let view = walk.view.filter(|_| !walk.typed)?;
+        let key = (self.identity(std::slice::from_ref(target)), view.clone());
+        let Type::Node(id) = *self.known.get(&key)? else {
+            return None;
+        };
+        let merged = self.merge(&key.0, view);
+        let types = merged.types(self).into_iter().collect();
+        let mut checks = vec![Check::Type(types)];
+        if !merged.required.is_empty() {
+            checks.push(Check::Required(merged.required.iter().cloned().collect()));
+        }
+        checks.push(Check::Is(id));
+        Some(checks)
     }
 
     /// The rules that hold other schemas.
@@ -230,22 +313,9 @@ impl Reader<'_> {
         walk: &Walk<'_>,
         checks: &mut Checks,
     ) {
-        // A schema inside a rule is no type: everything it says is a rule.
-        let raw = |reader: &mut Self, at: Place| {
-            let mut walk = Walk {
-                view: walk.view,
-                stop: BTreeSet::new(),
-                typed: false,
-            };
-            // Rules are written out, and a recursive one has no end: it holds one level deep.
-            if reader.unrolling.contains(&at) {
-                return Vec::new();
-            }
-            reader.unrolling.push(at.clone());
-            let found = reader.read_checks(&at, &mut walk, &mut Vec::new());
-            reader.unrolling.pop();
-            found
-        };
+        let (raw_walk, asking) = (walk.raw(), walk.asking());
+        let raw = |reader: &mut Self, at: Place| reader.read_checks(&at, &raw_walk);
+        let ask = |reader: &mut Self, at: Place| reader.read_checks(&at, &asking);
         if schema.contains_key("propertyNames") {
             let mut found = raw(self, place.child("propertyNames"));
             // A name is a string.
@@ -254,7 +324,7 @@ impl Reader<'_> {
         }
         if schema.contains_key("contains") {
             let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-            let found = raw(self, place.child("contains"));
+            let found = ask(self, place.child("contains"));
             checks.push(Check::Contains(
                 found,
                 count("minContains").unwrap_or(1),
@@ -262,7 +332,7 @@ impl Reader<'_> {
             ));
         }
         if schema.contains_key("if") {
-            let condition = raw(self, place.child("if"));
+            let condition = ask(self, place.child("if"));
             let mut branch = |keyword: &str| {
                 if schema.contains_key(keyword) {
                     raw(self, place.child(keyword))
@@ -274,7 +344,7 @@ impl Reader<'_> {
             checks.push(Check::When(condition, then, otherwise));
         }
         if schema.contains_key("not") {
-            checks.push(Check::Not(raw(self, place.child("not"))));
+            checks.push(Check::Not(ask(self, place.child("not"))));
         }
         for (name, others) in schema
             .get("dependentRequired")
@@ -284,18 +354,13 @@ impl Reader<'_> {
         {
             checks.push(Check::Dependent(name.clone(), strings(others)));
         }
-        // The alternatives of a union are its arms; beside members of its own they are rules.
-        let union = walk.typed
-            && ["anyOf", "oneOf"]
-                .iter()
-                .any(|keyword| schema.contains_key(*keyword))
-            && !self.has_properties(place, walk.view);
+        // A union's arms have their rules by `arm_checks`; all other alternatives are rules.
         for (keyword, make) in [
             ("anyOf", Check::AnyOf as fn(Vec<Checks>) -> _),
             ("oneOf", Check::OneOf),
         ] {
             let branches = super::layers::branches(place, schema, keyword);
-            if branches.is_empty() || union {
+            if branches.is_empty() || walk.apart {
                 continue;
             }
             let branches: Vec<Checks> = branches
@@ -304,17 +369,22 @@ impl Reader<'_> {
                 .collect();
             checks.push(make(branches));
         }
+        let declared = schema.get("properties").and_then(Value::as_object);
+        if schema
+            .get("additionalProperties")
+            .is_some_and(|value| value == false)
+        {
+            let names = declared.into_iter().flatten().map(|(name, _)| name.clone());
+            checks.push(Check::Closed(names.collect()));
+        }
         if walk.typed {
             return;
         }
         let properties = place.child("properties");
-        for name in schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name)
-        {
+        for (name, property) in declared.into_iter().flatten() {
+            if walk.mark(property) == Some(Mark::Omit) {
+                continue;
+            }
             let found = raw(self, properties.child(name));
             checks.push(Check::Member(name.clone(), found));
         }
@@ -336,13 +406,6 @@ impl Reader<'_> {
             ));
         }
     }
-
-    fn has_properties(&mut self, place: &Place, view: &View) -> bool {
-        !self
-            .merge(std::slice::from_ref(place), view)
-            .properties
-            .is_empty()
-    }
 }
 
 fn strings(value: &Value) -> Vec<String> {
@@ -356,7 +419,8 @@ fn strings(value: &Value) -> Vec<String> {
 }
 
 /// The rules that hold no other schema. What types say by themselves is left out when `typed`.
-fn scalar_checks(schema: &Map<String, Value>, typed: bool, checks: &mut Checks) {
+fn scalar_checks(schema: &Map<String, Value>, walk: &Walk<'_>, checks: &mut Checks) {
+    let typed = walk.typed;
     let text = |keyword: &str| {
         schema
             .get(keyword)
@@ -417,7 +481,19 @@ fn scalar_checks(schema: &Map<String, Value>, typed: bool, checks: &mut Checks) 
         Some(names @ Value::Array(_)) => checks.push(Check::Type(strings(names))),
         _ => {}
     }
-    let required = schema.get("required").map(strings).unwrap_or_default();
+    let mut required = schema.get("required").map(strings).unwrap_or_default();
+    for (name, property) in schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        match walk.mark(property) {
+            Some(Mark::Omit | Mark::Optional) => required.retain(|other| other != name),
+            Some(Mark::Required) if !required.contains(name) => required.push(name.clone()),
+            _ => {}
+        }
+    }
     if !required.is_empty() {
         checks.push(Check::Required(required));
     }

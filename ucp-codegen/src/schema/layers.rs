@@ -7,6 +7,7 @@ use crate::ledger;
 use crate::source::Place;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Keywords that say something for people or tools and nothing about the shape.
 pub(super) fn is_annotation(keyword: &str) -> bool {
@@ -79,7 +80,6 @@ impl<'a> IntoIterator for &'a Properties {
 pub(super) struct Merged {
     /// The types that each branch allows, with the place that says so.
     declared: Vec<(BTreeSet<String>, Place)>,
-    pub(super) without_null: bool,
     pub(super) properties: Properties,
     pub(super) required: BTreeSet<String>,
     pub(super) items: Vec<Place>,
@@ -128,11 +128,7 @@ impl Merged {
                 }
             });
         }
-        let mut types = types.unwrap_or_else(|| self.implied.clone());
-        if self.without_null {
-            types.remove("null");
-        }
-        types
+        types.unwrap_or_else(|| self.implied.clone())
     }
 }
 
@@ -166,7 +162,17 @@ impl Reader<'_> {
     }
 
     /// Intersects all schemas at `places`, in a view.
-    pub(super) fn merge(&mut self, places: &[Place], view: &View) -> Merged {
+    pub(super) fn merge(&mut self, places: &[Place], view: &View) -> Rc<Merged> {
+        let key = (places.to_vec(), view.clone());
+        if let Some(known) = self.merged.get(&key) {
+            return Rc::clone(known);
+        }
+        let merged = Rc::new(self.intersection(places, view));
+        self.merged.insert(key, Rc::clone(&merged));
+        merged
+    }
+
+    fn intersection(&mut self, places: &[Place], view: &View) -> Merged {
         let mut merged = Merged::default();
         let mut conditional = Vec::new();
         for place in places {
@@ -243,8 +249,16 @@ impl Reader<'_> {
             );
             return;
         }
-        let schema = match self.source.value(place) {
-            Some(Value::Object(schema)) => schema.clone(),
+        if chain.len() >= super::DEEPEST {
+            self.too_deep(place);
+            return;
+        }
+        let document = self.source.document(place);
+        let schema = match document
+            .as_ref()
+            .and_then(|document| document.pointer(&place.pointer))
+        {
+            Some(Value::Object(schema)) => schema,
             Some(Value::Bool(true)) => return,
             Some(Value::Bool(false)) => {
                 self.problem(
@@ -267,24 +281,24 @@ impl Reader<'_> {
         };
         chain.push(place.clone());
         if self.checked.insert(place.clone()) {
-            self.check(place, &schema);
+            self.check(place, schema);
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
             && let Some(target) = self.source.resolve(place, reference, self.diagnostics)
         {
             self.collect(&target, view, conditional, merged, later, chain);
         }
-        for branch in branches(place, &schema, "allOf") {
+        for branch in branches(place, schema, "allOf") {
             self.collect(&branch, view, conditional, merged, later, chain);
         }
-        self.own(place, &schema, view, conditional, merged);
+        self.own(place, schema, view, conditional, merged);
         for keyword in ["then", "else"] {
             if schema.contains_key(keyword) {
                 later.push(place.child(keyword));
             }
         }
         for keyword in ["oneOf", "anyOf"] {
-            let places = branches(place, &schema, keyword);
+            let places = branches(place, schema, keyword);
             // Branches that only say which members must be there describe no other shape.
             if places.iter().any(|branch| self.shapes(branch)) {
                 merged.alternatives.push(Alternatives { places });
@@ -413,13 +427,26 @@ impl Reader<'_> {
                 .map(|value| value.as_str().map(ToOwned::to_owned))
                 .collect::<Option<Vec<_>>>()
         {
-            merged.vocabulary = Some(match merged.vocabulary.take() {
-                None => strings,
-                Some(before) => before
-                    .into_iter()
-                    .filter(|value| strings.contains(value))
-                    .collect(),
-            });
+            let mut both: Vec<String> = Vec::new();
+            for value in strings {
+                let allowed = merged
+                    .vocabulary
+                    .as_ref()
+                    .is_none_or(|before| before.contains(&value));
+                if allowed && !both.contains(&value) {
+                    both.push(value);
+                }
+            }
+            if !both.is_empty() {
+                merged.vocabulary = Some(both);
+            } else if merged.vocabulary.is_some() {
+                self.problem(
+                    &place.child("enum"),
+                    Code::Conflict,
+                    "another `enum` of the same value has none of these",
+                    None,
+                );
+            }
         }
     }
 
@@ -427,12 +454,14 @@ impl Reader<'_> {
         let names: Vec<String> = match schema.get("type") {
             None => Vec::new(),
             Some(Value::String(name)) => vec![name.clone()],
-            Some(Value::Array(names)) => names
+            Some(Value::Array(names)) if !names.is_empty() => names
                 .iter()
-                .filter_map(Value::as_str)
-                .map(ToOwned::to_owned)
+                .map(|name| {
+                    name.as_str()
+                        .map_or_else(|| name.to_string(), ToOwned::to_owned)
+                })
                 .collect(),
-            Some(_) => vec![String::new()],
+            Some(other) => vec![other.to_string()],
         };
         if let Some(unknown) = names.iter().find(|name| !TYPES.contains(&name.as_str())) {
             let message = format!("`{unknown}` is not a JSON type");
@@ -531,7 +560,11 @@ impl Reader<'_> {
                     value.is_object() || value.is_boolean()
                 }),
             ),
-            ("enum", "a list", wants("enum", Value::is_array)),
+            (
+                "enum",
+                "a list of at least one value",
+                wants("enum", is_branches),
+            ),
             ("allOf", "a list of schemas", wants("allOf", is_branches)),
             ("anyOf", "a list of schemas", wants("anyOf", is_branches)),
             ("oneOf", "a list of schemas", wants("oneOf", is_branches)),

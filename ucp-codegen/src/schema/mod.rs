@@ -18,6 +18,10 @@ use layers::{Alternatives, Merged};
 pub(crate) use marks::View;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// How deep schemas may lie in each other: far beyond what contracts do, far within what a stack holds.
+const DEEPEST: usize = 50;
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -213,10 +217,11 @@ pub(crate) struct Reader<'a> {
     compositions: Vec<Composition>,
     nodes: Vec<Node>,
     known: HashMap<(Vec<Place>, View), Type>,
-    closures: HashMap<Place, BTreeSet<Place>>,
+    closures: HashMap<Place, Rc<BTreeSet<Place>>>,
+    merged: HashMap<(Vec<Place>, View), Rc<Merged>>,
+    /// The types that are being read, the outermost first.
+    open: Vec<(Vec<Place>, View)>,
     checked: BTreeSet<Place>,
-    /// The schemas that are being written out as rules.
-    unrolling: Vec<Place>,
 }
 
 impl<'a> Reader<'a> {
@@ -227,9 +232,10 @@ impl<'a> Reader<'a> {
             compositions: Vec::new(),
             nodes: Vec::new(),
             known: HashMap::new(),
+            open: Vec::new(),
             closures: HashMap::new(),
+            merged: HashMap::new(),
             checked: BTreeSet::new(),
-            unrolling: Vec::new(),
         }
     }
 
@@ -287,7 +293,11 @@ impl<'a> Reader<'a> {
         else {
             return false;
         };
-        self.merge(&status, &View::Response).constant == Some(Value::from("error"))
+        self.merge(&status, &View::Response)
+            .constant
+            .as_ref()
+            .and_then(Value::as_str)
+            == Some("error")
     }
 
     /// The type that a schema describes in a view.
@@ -297,18 +307,28 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
+        // A list or map of itself has no name to end the recursion at: its items stay JSON.
+        if self.open.contains(&key) {
+            return Type::Any;
+        }
+        if self.open.len() >= DEEPEST {
+            if let Some(place) = key.0.first() {
+                self.too_deep(place);
+            }
+            return Type::Any;
+        }
+        self.open.push(key.clone());
         let mut merged = self.merge(&places, view);
-        if let Some(composition) = self
-            .compositions
-            .iter()
-            .find(|composition| composition.covers(&places))
-        {
+        if let Some(composition) = self.compositions.iter().find(|it| it.covers(&places)) {
             // What is composed reads like its base, not like the last extension.
             let base = composition.base.clone();
-            merged.docs = self.merge(std::slice::from_ref(&base), view).docs;
+            let docs = self.merge(std::slice::from_ref(&base), view).docs.clone();
+            Rc::make_mut(&mut merged).docs = docs;
         }
-        let ty = self.classify(&key, merged);
-        self.known.entry(key).or_insert(ty).clone()
+        let ty = self.classify(&key, &merged, false);
+        self.open.pop();
+        self.known.insert(key, ty.clone());
+        ty
     }
 
     /// The set of places that identify a type: references followed, compositions put in, and what
@@ -329,7 +349,7 @@ impl<'a> Reader<'a> {
         {
             targets.extend(composition.overlays.iter().cloned());
         }
-        let closures: Vec<BTreeSet<Place>> =
+        let closures: Vec<Rc<BTreeSet<Place>>> =
             targets.iter().map(|target| self.closure(target)).collect();
         let included = |place: &Place| {
             targets
@@ -377,42 +397,47 @@ impl<'a> Reader<'a> {
     }
 
     /// The places that a schema includes by `$ref` and `allOf`, itself left out.
-    pub(crate) fn closure(&mut self, place: &Place) -> BTreeSet<Place> {
+    pub(crate) fn closure(&mut self, place: &Place) -> Rc<BTreeSet<Place>> {
         if let Some(known) = self.closures.get(place) {
-            return known.clone();
+            return Rc::clone(known);
         }
-        // Stands for the schema while it is being walked, so that a cycle ends.
-        self.closures.insert(place.clone(), BTreeSet::new());
-        let mut closure = BTreeSet::new();
-        let (reference, branches) = match self.source.value(place) {
-            Some(Value::Object(schema)) => (
-                schema
-                    .get("$ref")
-                    .and_then(Value::as_str)
-                    .map(ToOwned::to_owned),
-                schema
-                    .get("allOf")
-                    .and_then(Value::as_array)
-                    .map_or(0, Vec::len),
-            ),
-            _ => (None, 0),
-        };
-        let included = reference
-            .and_then(|reference| self.source.resolve(place, &reference, self.diagnostics));
-        let all_of = place.child("allOf");
-        for child in included
-            .into_iter()
-            .chain((0..branches).map(|index| all_of.child(index)))
-        {
-            let inner = self.closure(&child);
-            closure.extend(inner);
-            closure.insert(child);
+        let mut closure: BTreeSet<Place> = BTreeSet::new();
+        let mut open = vec![place.clone()];
+        while let Some(place) = open.pop() {
+            let (reference, branches) = match self.source.value(&place) {
+                Some(Value::Object(schema)) => (
+                    schema
+                        .get("$ref")
+                        .and_then(Value::as_str)
+                        .map(ToOwned::to_owned),
+                    schema
+                        .get("allOf")
+                        .and_then(Value::as_array)
+                        .map_or(0, Vec::len),
+                ),
+                _ => (None, 0),
+            };
+            let included = reference
+                .and_then(|reference| self.source.resolve(&place, &reference, self.diagnostics));
+            let all_of = place.child("allOf");
+            let children = included
+                .into_iter()
+                .chain((0..branches).map(|index| all_of.child(index)));
+            open.extend(children.filter(|child| closure.insert(child.clone())));
         }
-        self.closures.insert(place.clone(), closure.clone());
+        let closure = Rc::new(closure);
+        self.closures.insert(place.clone(), Rc::clone(&closure));
         closure
     }
 
-    fn allocate(&mut self, key: &(Vec<Place>, View), shape: Shape, docs: Docs) -> NodeId {
+    /// Adds a node, which the key stands for from now on, so that what it holds can refer to it.
+    fn allocate(
+        &mut self,
+        key: &(Vec<Place>, View),
+        nullable: bool,
+        shape: Shape,
+        docs: Docs,
+    ) -> NodeId {
         let id = NodeId(self.nodes.len());
         self.nodes.push(Node {
             places: key.0.clone(),
@@ -421,7 +446,11 @@ impl<'a> Reader<'a> {
             docs,
             checks: Vec::new(),
         });
-        self.known.insert(key.clone(), Type::Node(id));
+        let mut ty = Type::Node(id);
+        if nullable {
+            ty = Type::Nullable(Box::new(ty));
+        }
+        self.known.insert(key.clone(), ty);
         id
     }
 
@@ -432,22 +461,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn classify(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
-        let types = merged.types(self);
-        if types.contains("null") && types.len() > 1 {
-            let mut inner = merged;
-            inner.without_null = true;
-            return Type::Nullable(Box::new(self.classify(key, inner)));
+    fn classify(&mut self, key: &(Vec<Place>, View), merged: &Merged, not_null: bool) -> Type {
+        let mut types = merged.types(self);
+        if types.len() > 1 && types.remove("null") && !not_null {
+            return Type::Nullable(Box::new(self.classify(key, merged, true)));
         }
         if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
-            return self.union(key, places.clone(), merged.docs);
+            return self.union(key, not_null, places.clone(), merged.docs.clone());
         }
         if let Some(Value::String(constant)) = &merged.constant {
             return Type::Constant(constant.clone());
         }
         if let Some(values) = &merged.vocabulary {
             let shape = Shape::Vocabulary(values.clone());
-            return Type::Node(self.allocate(key, shape, merged.docs));
+            return Type::Node(self.allocate(key, not_null, shape, merged.docs.clone()));
         }
         match types.first().map(String::as_str) {
             _ if types.len() > 1 => Type::Any,
@@ -464,19 +491,24 @@ impl<'a> Reader<'a> {
                 }
                 Type::List(Box::new(self.type_of(&merged.items, &key.1)))
             }
-            Some("object") => self.object(key, merged),
+            Some("object") => self.object(key, not_null, merged),
             _ => Type::Any,
         }
     }
 
-    fn object(&mut self, key: &(Vec<Place>, View), merged: Merged) -> Type {
+    fn object(&mut self, key: &(Vec<Place>, View), not_null: bool, merged: &Merged) -> Type {
         if merged.properties.is_empty() && merged.required.is_empty() {
             if merged.additional.is_empty() {
                 return Type::FreeForm;
             }
             return Type::Map(Box::new(self.type_of(&merged.additional, &key.1)));
         }
-        let id = self.allocate(key, Shape::Object(Vec::new()), merged.docs.clone());
+        let id = self.allocate(
+            key,
+            not_null,
+            Shape::Object(Vec::new()),
+            merged.docs.clone(),
+        );
         let mut fields = Vec::new();
         for (name, property) in &merged.properties {
             let ty = if property.places.is_empty() {
@@ -511,9 +543,15 @@ impl<'a> Reader<'a> {
         Type::Node(id)
     }
 
-    fn union(&mut self, key: &(Vec<Place>, View), alternatives: Vec<Place>, docs: Docs) -> Type {
+    fn union(
+        &mut self,
+        key: &(Vec<Place>, View),
+        nullable: bool,
+        alternatives: Vec<Place>,
+        docs: Docs,
+    ) -> Type {
         let view = &key.1;
-        let merged: Vec<Merged> = alternatives
+        let merged: Vec<Rc<Merged>> = alternatives
             .iter()
             .map(|place| self.merge(std::slice::from_ref(place), view))
             .collect();
@@ -589,6 +627,7 @@ impl<'a> Reader<'a> {
         let tag = tag.cloned();
         let id = self.allocate(
             key,
+            nullable,
             Shape::Union {
                 tag: tag.clone(),
                 arms: Vec::new(),
@@ -619,9 +658,9 @@ impl<'a> Reader<'a> {
         let mut constants = BTreeMap::new();
         for (name, property) in &merged.properties {
             if merged.required.contains(name)
-                && let Some(Value::String(constant)) = self.merge(&property.places, view).constant
+                && let Some(Value::String(constant)) = &self.merge(&property.places, view).constant
             {
-                constants.insert(name.clone(), constant);
+                constants.insert(name.clone(), constant.clone());
             }
         }
         constants
@@ -629,9 +668,14 @@ impl<'a> Reader<'a> {
 
     /// What the places of a property say for people.
     fn docs(&mut self, places: &[Place], transition: Option<String>) -> Docs {
-        let mut docs = self.merge(places, &View::Response).docs;
+        let mut docs = self.merge(places, &View::Response).docs.clone();
         docs.facts.extend(transition);
         docs
+    }
+
+    fn too_deep(&mut self, place: &Place) {
+        let message = format!("the schema lies more than {DEEPEST} schemas deep in others");
+        self.problem(place, Code::Schema, message, None);
     }
 
     fn problem(

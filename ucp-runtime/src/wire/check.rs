@@ -43,6 +43,8 @@ pub enum Check {
     MinProperties(u64),
     /// An object of at most so many members (`maxProperties`).
     MaxProperties(u64),
+    /// An object without other members than these (`additionalProperties: false`).
+    Closed(&'static [&'static str]),
     /// Exactly this (`const`).
     Const(Literal),
     /// One of these (`enum`).
@@ -346,6 +348,14 @@ impl Validator {
                 self.must(members.len() as u64 <= bound, || {
                     format!("must have at most {bound} members").into()
                 });
+            }
+            (Check::Closed(names), Value::Object(members)) => {
+                for name in members
+                    .keys()
+                    .filter(|name| !names.contains(&name.as_str()))
+                {
+                    self.must(false, || format!("must not have `{name}`").into());
+                }
             }
             (Check::Required(names), Value::Object(members)) => {
                 for name in names.iter().filter(|name| !members.contains_key(**name)) {

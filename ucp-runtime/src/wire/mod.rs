@@ -20,7 +20,7 @@ mod check;
 mod debug;
 mod macros;
 mod note;
-mod path;
+pub(crate) mod path;
 mod read;
 mod types;
 mod write;

@@ -94,7 +94,7 @@ impl Read for SafeInteger {
 /// assert_eq!(serde_json::to_string(&extends)?, r#""dev.ucp.shopping.checkout""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OneOrMany<T> {
     /// One value.
     One(T),

@@ -76,6 +76,8 @@ enum Object {
     RequestBody,
     Response,
     MediaType,
+    /// A member `x-…` of a document.
+    Extension,
     Schema,
 }
 
@@ -114,12 +116,14 @@ impl Object {
             (Self::Document, "paths") => Map(Self::PathItem, "path"),
             (Self::Document, "webhooks") => Map(Self::PathItem, "webhook"),
             (Self::Document, "components") => One(Self::Components),
+            (Self::Document, key) if key.starts_with("x-") => One(Self::Extension),
             // The published documents have none, or `draft`; ours name the release.
             (Self::Info, "version") => Ignored,
             // A server's variables describe themselves, in prose.
             (Self::Server, "variables") => Map(Self::Server, "variable"),
             (Self::Components, "parameters") => Map(Self::Parameter, "component"),
             (Self::Components, "headers") => Map(Self::Header, "component"),
+            (Self::Components, "responses") => Map(Self::Response, "component"),
             (Self::Components, "schemas") => Map(Self::Schema, "component"),
             (Self::PathItem | Self::Operation, "parameters") => Parameters,
             (Self::PathItem, _) => One(Self::Operation),
@@ -611,7 +615,7 @@ fn types(tree: &Tree) -> Vec<Node<'_>> {
 
 struct Definition<'a> {
     node: Node<'a>,
-    /// Its key below `$defs`, after that of its container, if any.
+    /// The way to it from `$defs`: its key, after that of what it is nested in, if any.
     keys: Vec<&'a str>,
     /// Whether it is no schema but holds some: `dev.ucp.…: { platform_schema, business_schema }`.
     is_container: bool,
@@ -633,6 +637,15 @@ fn definitions<'a>(root: &Node<'a>) -> Vec<Definition<'a>> {
                 Some(Definition {
                     node: node.child(inner)?,
                     keys: vec![key, inner],
+                    is_container: false,
+                })
+            }));
+        } else if let Some(nested) = node.child("$defs") {
+            // What takes the place of a capability's own definitions.
+            found.extend(keys_of(&nested, &nested).into_iter().filter_map(|inner| {
+                Some(Definition {
+                    node: nested.child(inner)?,
+                    keys: vec![key, "$defs", inner],
                     is_container: false,
                 })
             }));

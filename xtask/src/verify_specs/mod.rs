@@ -6,7 +6,8 @@
 //! - prose: `description`, `summary`, `$comment`, and the sample payloads of media types;
 //! - identity: `$id`, `$schema`, `version`, and `info.version`, which is absent from the published
 //!   REST document;
-//! - other transports: OpenRPC documents, and the `embedded` block of the fulfillment extension.
+//! - other transports: OpenRPC documents, the schemas of those transports' messages, and the
+//!   `embedded` block of the fulfillment extension.
 
 mod compare;
 mod tree;
@@ -36,7 +37,11 @@ pub(crate) fn run(args: &[String]) -> Chore {
         Some(version) => version.clone(),
         // Through the real path, so that `.` and a trailing `/..` have a name too.
         None => match official.canonicalize()?.file_name() {
-            Some(name) => name.to_string_lossy().into_owned(),
+            Some(name) => match name.to_string_lossy() {
+                // The published folder of the draft is dated, ours is not.
+                name if name.starts_with("draft-") => "draft".to_owned(),
+                name => name.into_owned(),
+            },
             None => return Err("verify-specs: give the release with --release".into()),
         },
     };

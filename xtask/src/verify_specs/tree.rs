@@ -24,7 +24,8 @@ pub(crate) fn ours(release: &Release) -> Result<Tree, Box<dyn Error>> {
 
 /// The published files of a release's folder: those of `source/`, where there is one.
 ///
-/// OpenRPC documents describe other transports than REST and are left out.
+/// OpenRPC documents describe other transports than REST and are left out, as are the schemas of
+/// those transports' messages.
 pub(crate) fn published(folder: &Path) -> Result<Tree, Box<dyn Error>> {
     let source = folder.join("source");
     let root = if source.is_dir() {
@@ -46,13 +47,20 @@ fn read(folder: &Path, prefix: &str, tree: &mut Tree) -> Result<(), Box<dyn Erro
         let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             read(&entry.path(), &format!("{path}/"), tree)?;
-        } else if path.ends_with(".json") && !path.ends_with(".openrpc.json") {
+        } else if path.ends_with(".json") && !is_of_another_transport(&path) {
             let text = fs::read_to_string(entry.path())?;
             let value = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
             tree.insert(path, value);
         }
     }
     Ok(())
+}
+
+/// `transports/` holds what those transports wrap around messages, and the settings of the embedded
+/// one, which profiles and responses carry.
+fn is_of_another_transport(path: &str) -> bool {
+    let is_message = path.contains("transports/") && !path.ends_with("/embedded_config.json");
+    path.ends_with(".openrpc.json") || is_message
 }
 
 /// A value and where it stands.

@@ -1,0 +1,706 @@
+//! Reading generated types back from their source, to compare them with facts that were not made by
+//! the generator: what exists, how it is called on the wire, when it is there, what it holds.
+
+use crate::rules::Rule;
+use crate::source::{text, type_name};
+use std::collections::BTreeMap;
+use syn::{Attribute, Expr, File, FnArg, ImplItem, Item as Source, ItemImpl, Lit, Pat, Stmt, Type};
+
+/// A Rust type of a member, an item or a body.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ty {
+    /// `wire::Value`.
+    Any,
+    /// `bool`.
+    Boolean,
+    /// `i64`.
+    Integer,
+    /// `f64`.
+    Number,
+    /// `String`.
+    Text,
+    /// A required member of one value: the type has no field for it.
+    Constant(String),
+    /// `wire::Map`.
+    FreeForm,
+    /// `Vec<_>`.
+    List(Box<Ty>),
+    /// `BTreeMap<String, _>`.
+    Map(Box<Ty>),
+    /// An `Option<_>` that stands for `null`.
+    Nullable(Box<Ty>),
+    /// `wire::OneOrMany<_>`.
+    OneOrMany(Box<Ty>),
+    /// A generated type.
+    Named(String),
+}
+
+/// A member of a generated struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Whether reading fails without it.
+    pub required: bool,
+    /// What it holds; [`Ty::Nullable`] where `null` and absent differ.
+    pub ty: Ty,
+    /// For an integer: whether reading refuses it beyond 2^53, where JSON readers disagree.
+    pub safe: bool,
+    /// What its documentation says, on one line.
+    pub docs: String,
+    /// Whether using it warns.
+    pub deprecated: bool,
+}
+
+/// A generated struct.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Struct {
+    /// Its members by their names on the wire.
+    pub members: BTreeMap<String, Member>,
+    /// Whether members that it does not declare are kept and written back.
+    pub open: bool,
+    /// Members that are never shown.
+    pub secrets: Vec<String>,
+}
+
+/// An arm of a generated union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// The tag's value that selects it.
+    pub tag: Option<String>,
+    /// The members that select it.
+    pub members: Vec<String>,
+    /// What it holds.
+    pub ty: Ty,
+}
+
+/// What a generated type is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// An object.
+    Struct(Struct),
+    /// Known strings, in the contract's order.
+    Vocabulary(Vec<String>),
+    /// One of several objects.
+    Union {
+        /// The member whose value decides.
+        tag: Option<String>,
+        /// In the order in which they are asked.
+        arms: Vec<Arm>,
+    },
+}
+
+/// A generated type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub shape: Shape,
+    /// What its documentation says, on one line.
+    pub docs: String,
+    /// Whether using it warns.
+    pub deprecated: bool,
+    /// What it cannot hold as a type.
+    pub rules: Vec<Rule>,
+}
+
+/// The bodies of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bodies {
+    /// What it sends.
+    pub request: Option<Ty>,
+    /// What it is answered with.
+    pub success: Ty,
+    /// The answer that carries no resource.
+    pub failure: Ty,
+}
+
+/// All types of a generated client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Types {
+    /// The types by name; a client names each of them once.
+    pub items: BTreeMap<String, Item>,
+    /// The bodies by `operationId`.
+    pub bodies: BTreeMap<String, Bodies>,
+}
+
+impl Types {
+    /// Reads a generated client.
+    ///
+    /// # Panics
+    ///
+    /// When the source is not what the generator writes, or does not agree with itself.
+    #[must_use]
+    pub fn read(file: &File) -> Self {
+        let mut types = Self::default();
+        let modules = file.items.iter().filter_map(|item| match item {
+            Source::Mod(module) if module.ident != "operations" => module.content.as_ref(),
+            _ => None,
+        });
+        for (_, items) in modules {
+            types.read_module(items);
+        }
+        types.read_bodies(file);
+        types
+    }
+
+    /// A type by name.
+    #[must_use]
+    pub fn shape(&self, ty: &Ty) -> Option<&Shape> {
+        match ty {
+            Ty::Named(name) => self.items.get(name).map(|item| &item.shape),
+            _ => None,
+        }
+    }
+
+    fn read_module(&mut self, items: &[Source]) {
+        let mut declared: BTreeMap<String, (&Source, &[Attribute])> = BTreeMap::new();
+        for item in items {
+            let (name, attributes) = match item {
+                Source::Struct(item) => (item.ident.to_string(), &item.attrs),
+                Source::Enum(item) => (item.ident.to_string(), &item.attrs),
+                _ => continue,
+            };
+            declared.insert(name, (item, attributes));
+        }
+        for implementation in items {
+            let Source::Impl(implementation) = implementation else {
+                continue;
+            };
+            let name = type_name(&implementation.self_ty);
+            let Some((path, _)) = &implementation.trait_ else {
+                continue;
+            };
+            let kind = path.segments.last().map(|last| last.ident.to_string());
+            let shape = match (kind.as_deref(), declared.get(&name)) {
+                (Some("Object"), Some((Source::Struct(item), _))) => {
+                    Shape::Struct(structure(item, implementation))
+                }
+                (Some("Vocabulary"), Some((Source::Enum(item), _))) => {
+                    Shape::Vocabulary(vocabulary(item, implementation))
+                }
+                (Some("Union"), Some((Source::Enum(item), _))) => union(item, implementation),
+                _ => continue,
+            };
+            let attributes = declared.get(&name).map_or(&[][..], |(_, all)| *all);
+            let item = Item {
+                shape,
+                docs: docs(attributes),
+                deprecated: deprecated(attributes),
+                rules: constant(implementation, "RULES")
+                    .map(Rule::read)
+                    .unwrap_or_default(),
+            };
+            assert!(
+                self.items.insert(name.clone(), item).is_none(),
+                "{name} exists twice"
+            );
+        }
+        for name in declared.keys() {
+            assert!(self.items.contains_key(name), "{name} is on no wire");
+        }
+    }
+
+    fn read_bodies(&mut self, file: &File) {
+        let mut requests = requests(file);
+        let operations = file.items.iter().find_map(|item| match item {
+            Source::Mod(module) if module.ident == "operations" => module.content.as_ref(),
+            _ => None,
+        });
+        for item in operations.into_iter().flat_map(|(_, items)| items) {
+            let Source::Impl(item) = item else { continue };
+            let (mut id, mut success, mut failure) = (None, None, None);
+            for item in &item.items {
+                match item {
+                    ImplItem::Const(constant) if constant.ident == "OPERATION" => {
+                        id = operation_id(&constant.expr);
+                    }
+                    ImplItem::Type(alias) if alias.ident == "Success" || alias.ident == "Body" => {
+                        success = Some(ty(&alias.ty));
+                    }
+                    ImplItem::Type(alias) if alias.ident == "Failure" => {
+                        failure = Some(ty(&alias.ty));
+                    }
+                    _ => {}
+                }
+            }
+            if let (Some(id), Some(success)) = (id, success) {
+                let bodies = Bodies {
+                    request: requests.remove(&type_name(&item.self_ty)),
+                    success,
+                    failure: failure.unwrap_or(Ty::Any),
+                };
+                self.bodies.insert(id, bodies);
+            }
+        }
+    }
+}
+
+/// The third argument of `&Operation::new(…)`.
+fn operation_id(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::Reference(reference) => match &*reference.expr {
+            Expr::Call(call) => call.args.iter().nth(2).map(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What the client's methods send, by the type that stands for the operation.
+fn requests(file: &File) -> BTreeMap<String, Ty> {
+    let mut found = BTreeMap::new();
+    let methods = file.items.iter().filter_map(|item| match item {
+        Source::Impl(item) if type_name(&item.self_ty) == "Client" => Some(&item.items),
+        _ => None,
+    });
+    for method in methods.flatten() {
+        let ImplItem::Fn(method) = method else {
+            continue;
+        };
+        let body = method.sig.inputs.iter().find_map(|input| match input {
+            FnArg::Typed(typed) => match (&*typed.pat, &*typed.ty) {
+                (Pat::Ident(name), Type::ImplTrait(of)) if name.ident == "body" => {
+                    of.bounds.iter().find_map(|bound| match bound {
+                        syn::TypeParamBound::Trait(bound) => argument(&bound.path, 0),
+                        _ => None,
+                    })
+                }
+                _ => None,
+            },
+            FnArg::Receiver(_) => None,
+        });
+        let marker = match &method.sig.output {
+            syn::ReturnType::Type(_, of) => match &**of {
+                Type::Path(path) => argument(&path.path, 0).map(type_name),
+                _ => None,
+            },
+            syn::ReturnType::Default => None,
+        };
+        if let (Some(marker), Some(body)) = (marker, body) {
+            found.insert(marker, ty(body));
+        }
+    }
+    found
+}
+
+/// A type argument of the last step of a path.
+fn argument(path: &syn::Path, index: usize) -> Option<&Type> {
+    match &path.segments.last()?.arguments {
+        syn::PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().nth(index).and_then(|argument| {
+                if let syn::GenericArgument::Type(of) = argument {
+                    Some(of)
+                } else {
+                    None
+                }
+            })
+        }
+        _ => None,
+    }
+}
+
+/// A type as it is written in generated source.
+fn ty(of: &Type) -> Ty {
+    let Type::Path(path) = of else {
+        panic!("not a type that the generator writes")
+    };
+    let inner = |index| {
+        argument(&path.path, index)
+            .map_or_else(|| panic!("no type argument"), |of| Box::new(ty(of)))
+    };
+    match type_name(of).as_str() {
+        "Value" => Ty::Any,
+        "bool" => Ty::Boolean,
+        "i64" => Ty::Integer,
+        "f64" => Ty::Number,
+        "String" => Ty::Text,
+        "Map" => Ty::FreeForm,
+        "Vec" => Ty::List(inner(0)),
+        "BTreeMap" => Ty::Map(inner(1)),
+        "Option" => Ty::Nullable(inner(0)),
+        "OneOrMany" => Ty::OneOrMany(inner(0)),
+        "Box" => *inner(0),
+        name => Ty::Named(name.to_owned()),
+    }
+}
+
+fn docs(attributes: &[Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| {
+        let syn::Meta::NameValue(pair) = &attribute.meta else {
+            return None;
+        };
+        pair.path.is_ident("doc").then(|| text(&pair.value))
+    });
+    let lines: Vec<String> = lines.map(|line| line.trim().to_owned()).collect();
+    lines.join(" ")
+}
+
+fn deprecated(attributes: &[Attribute]) -> bool {
+    attributes
+        .iter()
+        .any(|attribute| attribute.path().is_ident("deprecated"))
+}
+
+fn function<'i>(implementation: &'i ItemImpl, name: &str) -> &'i [Stmt] {
+    implementation
+        .items
+        .iter()
+        .find_map(|item| match item {
+            ImplItem::Fn(function) if function.sig.ident == name => {
+                Some(function.block.stmts.as_slice())
+            }
+            _ => None,
+        })
+        .unwrap_or_default()
+}
+
+fn constant<'i>(implementation: &'i ItemImpl, name: &str) -> Option<&'i Expr> {
+    implementation.items.iter().find_map(|item| match item {
+        ImplItem::Const(constant) if constant.ident == name => Some(&constant.expr),
+        _ => None,
+    })
+}
+
+/// A constant list of strings; empty when it is not there.
+fn strings(implementation: &ItemImpl, name: &str) -> Vec<String> {
+    let Some(Expr::Reference(reference)) = constant(implementation, name) else {
+        return Vec::new();
+    };
+    let Expr::Array(array) = &*reference.expr else {
+        panic!("{name} is not a list")
+    };
+    array.elems.iter().map(text).collect()
+}
+
+/// `receiver.method(arguments…)?`, with or without the question mark.
+fn call(expression: &Expr) -> Option<(String, Vec<&Expr>)> {
+    match expression {
+        Expr::Try(inner) => call(&inner.expr),
+        Expr::MethodCall(call) => Some((call.method.to_string(), call.args.iter().collect())),
+        _ => None,
+    }
+}
+
+/// How a member is read, without `.get()` or `.map(wire::SafeInteger::get)` behind it, and whether
+/// one of them was there: the integer is then read within 2^53.
+fn reading(expression: &Expr) -> (&Expr, bool) {
+    match expression {
+        Expr::MethodCall(then) if matches!(&*then.receiver, Expr::Try(_)) => (&then.receiver, true),
+        other => (other, false),
+    }
+}
+
+/// The fields that the struct has, as reading and writing treat them. The two must agree.
+fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
+    let name = &item.ident;
+    let mut fields: BTreeMap<String, (&syn::Field, Ty)> = BTreeMap::new();
+    for field in &item.fields {
+        let ident = field.ident.as_ref().map(ToString::to_string);
+        fields.insert(ident.unwrap_or_default(), (field, ty(&field.ty)));
+    }
+    let mut found = Struct {
+        open: matches!(fields.remove("extra"), Some((_, Ty::FreeForm))),
+        secrets: strings(implementation, "SECRETS"),
+        ..Struct::default()
+    };
+    let mut written: BTreeMap<String, String> = BTreeMap::new();
+    let mut keeps_rest = (false, false);
+    for statement in function(implementation, "read_members") {
+        match statement {
+            // `members.constant("type", "error")?;`
+            Stmt::Expr(expression, Some(_)) => {
+                let Some((how, arguments)) = call(expression) else {
+                    panic!("{name}: a statement that reads nothing")
+                };
+                assert_eq!(how, "constant", "{name}");
+                let [wire, value] = arguments.as_slice() else {
+                    panic!("{name}: a constant has a name and a value")
+                };
+                let member = Member {
+                    required: true,
+                    ty: Ty::Constant(text(value)),
+                    safe: false,
+                    docs: String::new(),
+                    deprecated: false,
+                };
+                found.members.insert(text(wire), member);
+            }
+            // `Ok(Self { url: members.required("url")?, …, extra: members.rest() })`
+            Stmt::Expr(Expr::Call(ok), None) => {
+                let Some(Expr::Struct(literal)) = ok.args.first() else {
+                    panic!("{name}: reading ends with a struct")
+                };
+                for value in &literal.fields {
+                    let syn::Member::Named(ident) = &value.member else {
+                        panic!("{name}: a field without a name")
+                    };
+                    let (value, safe) = reading(&value.expr);
+                    let Some((how, arguments)) = call(value) else {
+                        panic!("{name}.{ident} is not read")
+                    };
+                    if how == "rest" {
+                        keeps_rest.0 = ident == "extra";
+                        continue;
+                    }
+                    let wire = arguments.first().map(|wire| text(wire)).unwrap_or_default();
+                    let Some((field, of)) = fields.remove(&ident.to_string()) else {
+                        panic!("{name}.{ident} is read and not declared")
+                    };
+                    let (required, ty) = match (how.as_str(), of) {
+                        ("required", of) => (true, of),
+                        ("optional", Ty::Nullable(of)) => (false, *of),
+                        ("nullable", Ty::Nullable(of)) if matches!(*of, Ty::Nullable(_)) => {
+                            (false, *of)
+                        }
+                        (how, of) => panic!("{name}.{ident} is {of:?} and read as {how}"),
+                    };
+                    assert!(!safe || ty == Ty::Integer, "{name}.{ident} is no integer");
+                    let member = Member {
+                        required,
+                        ty,
+                        safe,
+                        docs: docs(&field.attrs),
+                        deprecated: deprecated(&field.attrs),
+                    };
+                    written.insert(ident.to_string(), wire.clone());
+                    assert!(
+                        found.members.insert(wire.clone(), member).is_none(),
+                        "{name} reads `{wire}` twice"
+                    );
+                }
+            }
+            _ => panic!("{name}: a statement that reads nothing"),
+        }
+    }
+    assert!(
+        fields.is_empty(),
+        "{name}: {:?} are not read",
+        fields.keys()
+    );
+    for statement in function(implementation, "write_members") {
+        let Stmt::Expr(expression, _) = statement else {
+            panic!("{name}: a statement that writes nothing")
+        };
+        let Some((how, arguments)) = call(expression) else {
+            panic!("{name}: a statement that writes nothing")
+        };
+        if how == "put_rest" {
+            keeps_rest.1 = true;
+            continue;
+        }
+        let [wire, value] = arguments.as_slice() else {
+            panic!("{name}: a member has a name and a value")
+        };
+        let wire = text(wire);
+        let member = found.members.get(&wire);
+        let Some(member) = member else {
+            panic!("{name} writes `{wire}` and does not read it")
+        };
+        match value {
+            Expr::Lit(_) => assert_eq!(member.ty, Ty::Constant(text(value)), "{name}.{wire}"),
+            value => {
+                let ident = field_of_self(value);
+                assert_eq!(
+                    written.remove(&ident).as_ref(),
+                    Some(&wire),
+                    "{name}.{ident}"
+                );
+                let right = if member.required {
+                    "put"
+                } else {
+                    "put_optional"
+                };
+                assert_eq!(how, right, "{name}.{wire}");
+            }
+        }
+    }
+    assert!(written.is_empty(), "{name}: {written:?} are not written");
+    let mut members = strings(implementation, "MEMBERS");
+    members.sort();
+    assert!(members.iter().eq(found.members.keys()), "{name}: MEMBERS");
+    found.open &= keeps_rest == (true, true);
+    found
+}
+
+/// `code` for `&self.code`.
+fn field_of_self(expression: &Expr) -> String {
+    if let Expr::Reference(reference) = expression
+        && let Expr::Field(field) = &*reference.expr
+        && let syn::Member::Named(ident) = &field.member
+    {
+        return ident.to_string();
+    }
+    panic!("not a field of `self`")
+}
+
+/// The strings of a vocabulary. The arms that stand for them must be those that write them.
+fn vocabulary(item: &syn::ItemEnum, implementation: &ItemImpl) -> Vec<String> {
+    let name = &item.ident;
+    let read = match function(implementation, "known") {
+        [Stmt::Expr(Expr::Call(some), None)] => some.args.first().map(arms).unwrap_or_default(),
+        _ => panic!("{name}: `known` is not a match"),
+    };
+    let read: Vec<(String, String)> = read
+        .into_iter()
+        .filter_map(|(pattern, body)| match pattern {
+            Pat::Lit(literal) => match &literal.lit {
+                Lit::Str(value) => Some((value.value(), variant(body))),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let written = match function(implementation, "as_str") {
+        [Stmt::Expr(expression, None)] => arms(expression),
+        _ => panic!("{name}: `as_str` is not a match"),
+    };
+    let written: Vec<(String, String)> = written
+        .into_iter()
+        .filter_map(|(pattern, body)| match (pattern, body) {
+            (Pat::Path(path), Expr::Lit(_)) => Some((text(body), last(&path.path))),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(read, written, "{name}");
+    let declared: Vec<String> = item
+        .variants
+        .iter()
+        .map(|variant| variant.ident.to_string())
+        .collect();
+    let expected: Vec<String> = read
+        .iter()
+        .map(|(_, variant)| variant.clone())
+        .chain(["Unknown".to_owned()])
+        .collect();
+    assert_eq!(declared, expected, "{name}");
+    read.into_iter().map(|(value, _)| value).collect()
+}
+
+/// The arms of a `match`.
+fn arms(expression: &Expr) -> Vec<(&Pat, &Expr)> {
+    match expression {
+        Expr::Match(of) => of.arms.iter().map(|arm| (&arm.pat, &*arm.body)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn last(path: &syn::Path) -> String {
+    path.segments
+        .last()
+        .map(|last| last.ident.to_string())
+        .unwrap_or_default()
+}
+
+/// `Error` for `Self::Error`.
+fn variant(expression: &Expr) -> String {
+    match expression {
+        Expr::Path(path) => last(&path.path),
+        _ => panic!("not an arm"),
+    }
+}
+
+/// The arm that `Some(|value, reader| wire::Read::read(value, reader).map(Self::Error))` reads.
+fn selected(expression: &Expr) -> String {
+    match expression {
+        Expr::Block(block) => match block.block.stmts.as_slice() {
+            [Stmt::Expr(inner, None)] => selected(inner),
+            _ => panic!("an arm is one expression"),
+        },
+        Expr::Call(some) => match some.args.first() {
+            Some(Expr::Closure(closure)) => closure_arm(&closure.body),
+            _ => panic!("an arm is read by a closure"),
+        },
+        _ => panic!("not the choice of an arm"),
+    }
+}
+
+fn closure_arm(body: &Expr) -> String {
+    match body {
+        Expr::Block(block) => match block.block.stmts.as_slice() {
+            [Stmt::Expr(inner, None)] => closure_arm(inner),
+            _ => panic!("an arm is one expression"),
+        },
+        Expr::MethodCall(map) => map.args.first().map(variant).unwrap_or_default(),
+        _ => panic!("an arm is not mapped"),
+    }
+}
+
+/// The member names of `wire::has(value, "a") && wire::has(value, "b")`.
+fn tested(condition: &Expr) -> Vec<String> {
+    match condition {
+        Expr::Binary(both) => {
+            let mut names = tested(&both.left);
+            names.extend(tested(&both.right));
+            names
+        }
+        Expr::Call(has) => has.args.iter().nth(1).map(text).into_iter().collect(),
+        _ => panic!("not a test for members"),
+    }
+}
+
+fn union(item: &syn::ItemEnum, implementation: &ItemImpl) -> Shape {
+    let name = &item.ident;
+    let mut held: BTreeMap<String, Ty> = BTreeMap::new();
+    for variant in &item.variants {
+        let of = variant.fields.iter().next().map(|field| &field.ty);
+        let Some(of) = of else {
+            panic!("{name}: an arm without a value")
+        };
+        if variant.ident == "Unknown" {
+            assert_eq!(type_name(of), "UnknownObject", "{name}");
+        } else {
+            held.insert(variant.ident.to_string(), ty(of));
+        }
+    }
+    let mut found = Vec::new();
+    let mut decided_by = None;
+    let mut arm = |variant: String, tag: Option<String>, members: Vec<String>| {
+        let Some(ty) = held.get(&variant) else {
+            panic!("{name} has no arm {variant}")
+        };
+        found.push((
+            variant,
+            Arm {
+                tag,
+                members,
+                ty: ty.clone(),
+            },
+        ));
+    };
+    for statement in function(implementation, "select") {
+        match statement {
+            Stmt::Expr(Expr::Match(of), None) => {
+                if let Expr::Try(tag) = &*of.expr
+                    && let Expr::Call(tag) = &*tag.expr
+                {
+                    decided_by = tag.args.iter().nth(1).map(text);
+                }
+                for choice in &of.arms {
+                    if let Pat::Lit(literal) = &choice.pat
+                        && let Lit::Str(tag) = &literal.lit
+                    {
+                        arm(selected(&choice.body), Some(tag.value()), Vec::new());
+                    }
+                }
+            }
+            Stmt::Expr(Expr::If(test), _) => match test.then_branch.stmts.as_slice() {
+                [Stmt::Expr(Expr::Return(done), _)] => {
+                    let chosen = done.expr.as_deref().map(selected).unwrap_or_default();
+                    arm(chosen, None, tested(&test.cond));
+                }
+                _ => panic!("{name}: a test returns"),
+            },
+            Stmt::Expr(Expr::Path(_), None) => {}
+            Stmt::Expr(expression, None) => arm(selected(expression), None, Vec::new()),
+            _ => panic!("{name}: not a choice of an arm"),
+        }
+    }
+    for variant in held.keys() {
+        assert!(
+            found.iter().any(|(chosen, _)| chosen == variant),
+            "{name}::{variant} is never chosen"
+        );
+    }
+    Shape::Union {
+        tag: decided_by,
+        arms: found.into_iter().map(|(_, arm)| arm).collect(),
+    }
+}
