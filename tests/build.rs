@@ -2,6 +2,9 @@
 //! this crate compiles them all, with the warnings that the workspace denies. Payloads that no
 //! operation carries (profiles) get a document of their own.
 
+#[path = "random_build.rs"]
+mod random_build;
+
 #[path = "src/synthetic.rs"]
 #[allow(unreachable_pub, reason = "public in the crate that it is part of")]
 mod synthetic;
@@ -46,6 +49,7 @@ fn main() -> Result<(), Error> {
             }
         }
     }
+    random_build::generate(&out)?;
     fs::write(out.join("published.rs"), generated.modules)?;
     fs::write(out.join("registry.rs"), format!("&[{}]", generated.clients))?;
     Ok(())

@@ -346,7 +346,7 @@ impl Source {
             return Some(known.clone());
         }
         let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
-        let mut pointer = pointer.to_owned();
+        let mut pointer = percent_decoded(pointer);
         let target = if file.is_empty() {
             from.file
         } else {
@@ -563,6 +563,26 @@ fn parse(path: &str, text: &str) -> Result<Value, SyntaxError> {
             (format!("not YAML: {error}"), position)
         })
     }
+}
+
+/// A JSON pointer in a URI fragment is percent-encoded (RFC 6901 section 6). What is not an encoding
+/// of UTF-8 stays as it is.
+fn percent_decoded(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let decoded = digits
+            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = match decoded {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
+        };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! Sharing: views of one definition that come out alike become one type.
 
-use super::{Node, NodeId, Shape, Type};
+use super::{Check, Node, NodeId, Shape, Type};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// For each node, the first node that is alike: of the same places, with the same shape, and with
-/// alike nodes below. Refines a partition until it is stable, so recursion is no obstacle.
+/// For each node, the first node that is alike: of the same places, with the same shape and rules, and
+/// with alike nodes below. Refines a partition until it is stable, so recursion is no obstacle.
 pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
     // Nodes begin alike when they come from the same places and look alike on the surface.
     let mut classes: Vec<usize> = partition(
         nodes
             .iter()
-            .map(|node| (node.places.clone(), surface(&node.shape))),
+            .map(|node| (node.places.clone(), surface(&node.shape), rules(node))),
     );
     loop {
         let refined = partition(nodes.iter().zip(&classes).map(|(node, class)| {
@@ -45,6 +45,12 @@ fn partition<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usiz
         *known.entry(key).or_insert(next)
     })
     .collect()
+}
+
+/// The rules of a node with every node in them replaced by a blank: a mark inside a rule makes views
+/// of one shape differ.
+fn rules(node: &Node) -> Vec<Check<()>> {
+    Check::convert(&node.all_checks(), &|_| Some(()))
 }
 
 /// A shape with every node in it replaced by a blank.

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 
 /// A type that can be read from a JSON value.
 pub trait Read: Sized {
+    /// Whether `null` is a value of the type, and so never stands for an absent member.
+    const NULL: bool = false;
+
     /// Reads the value that stands where `reader` is.
     ///
     /// # Errors
@@ -177,7 +180,8 @@ impl Members<'_> {
             })
     }
 
-    /// A member that may be absent. `null` passes for absent, with a note.
+    /// A member that may be absent. `null` passes for absent, with a note, unless it is a value of the
+    /// type.
     ///
     /// # Errors
     ///
@@ -188,7 +192,7 @@ impl Members<'_> {
         };
         self.reader
             .within(Segment::Member(Cow::Borrowed(name)), |reader| {
-                if value.is_null() {
+                if value.is_null() && !T::NULL {
                     reader.note("null for an optional member, read as absent");
                     return Ok(None);
                 }
@@ -351,6 +355,8 @@ fn kind(value: &Value) -> &'static str {
 }
 
 impl Read for Value {
+    const NULL: bool = true;
+
     fn read(value: Value, _: &mut Reader) -> Result<Self, DecodeError> {
         Ok(value)
     }
@@ -443,6 +449,8 @@ impl<T: Read> Read for BTreeMap<String, T> {
 }
 
 impl<T: Read> Read for Box<T> {
+    const NULL: bool = T::NULL;
+
     fn read(value: Value, reader: &mut Reader) -> Result<Self, DecodeError> {
         T::read(value, reader).map(Box::new)
     }
@@ -450,6 +458,8 @@ impl<T: Read> Read for Box<T> {
 
 /// A value that may be `null`, as an item of a list or a map.
 impl<T: Read> Read for Option<T> {
+    const NULL: bool = true;
+
     fn read(value: Value, reader: &mut Reader) -> Result<Self, DecodeError> {
         if value.is_null() {
             Ok(None)
