@@ -4507,28 +4507,7 @@ pub mod common {
                                 &[
                                     &[
                                         Check::Type(&["object"]),
-                                        Check::Closed(&["required", "properties", "anyOf"]),
-                                        Check::Member(
-                                            "required",
-                                            &[
-                                                Check::MinItems(1),
-                                                Check::UniqueItems,
-                                                Check::Type(&["array"]),
-                                                Check::Items(&[Check::Type(&["string"])]),
-                                            ],
-                                        ),
-                                        Check::Member(
-                                            "properties",
-                                            &[Check::MinProperties(1), Check::Type(&["object"])],
-                                        ),
-                                        Check::Member(
-                                            "anyOf",
-                                            &[
-                                                Check::MinItems(1),
-                                                Check::Type(&["array"]),
-                                                Check::Items(&[Check::MinProperties(1)]),
-                                            ],
-                                        ),
+                                        Check::Is(wire::object_rules::<ConstraintExpression>),
                                     ],
                                     &[
                                         Check::Type(&["object"]),
@@ -7826,40 +7805,7 @@ pub mod fulfillment {
                             Check::Items(
                                 &[
                                     Check::Type(&["object"]),
-                                    Check::Member(
-                                        "extended_address",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "street_address",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_locality",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_region",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_country",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member("postal_code", &[Check::Type(&["string"])]),
-                                    Check::Member("first_name", &[Check::Type(&["string"])]),
-                                    Check::Member("last_name", &[Check::Type(&["string"])]),
-                                    Check::Member("phone_number", &[Check::Type(&["string"])]),
-                                    Check::Type(&["object"]),
-                                    Check::Member("id", &[Check::Type(&["string"])]),
-                                    Check::Member(
-                                        "type",
-                                        &[
-                                            Check::Const(wire::Literal::Text("shipping_address")),
-                                            Check::Type(&["string"]),
-                                        ],
-                                    ),
-                                    Check::Type(&["object"]),
+                                    Check::Is(wire::object_rules::<ShippingDestination>),
                                 ],
                             ),
                         ],
@@ -8099,15 +8045,6 @@ pub mod fulfillment {
                 ],
                 &[
                     Check::Type(&["object"]),
-                    Check::Member("extended_address", &[Check::Type(&["string"])]),
-                    Check::Member("street_address", &[Check::Type(&["string"])]),
-                    Check::Member("address_locality", &[Check::Type(&["string"])]),
-                    Check::Member("address_region", &[Check::Type(&["string"])]),
-                    Check::Member("address_country", &[Check::Type(&["string"])]),
-                    Check::Member("postal_code", &[Check::Type(&["string"])]),
-                    Check::Member("first_name", &[Check::Type(&["string"])]),
-                    Check::Member("last_name", &[Check::Type(&["string"])]),
-                    Check::Member("phone_number", &[Check::Type(&["string"])]),
                     Check::Type(&["object"]),
                     Check::Required(&["id", "type"]),
                     Check::Member("id", &[Check::Type(&["string"])]),
@@ -8135,30 +8072,7 @@ pub mod fulfillment {
                     Check::Required(&["id", "name"]),
                     Check::Member("id", &[Check::Type(&["string"])]),
                     Check::Member("name", &[Check::Type(&["string"])]),
-                    Check::Member(
-                        "address",
-                        &[
-                            Check::Type(&["object"]),
-                            Check::Member(
-                                "extended_address",
-                                &[Check::Type(&["string"])],
-                            ),
-                            Check::Member("street_address", &[Check::Type(&["string"])]),
-                            Check::Member(
-                                "address_locality",
-                                &[Check::Type(&["string"])],
-                            ),
-                            Check::Member("address_region", &[Check::Type(&["string"])]),
-                            Check::Member(
-                                "address_country",
-                                &[Check::Type(&["string"])],
-                            ),
-                            Check::Member("postal_code", &[Check::Type(&["string"])]),
-                            Check::Member("first_name", &[Check::Type(&["string"])]),
-                            Check::Member("last_name", &[Check::Type(&["string"])]),
-                            Check::Member("phone_number", &[Check::Type(&["string"])]),
-                        ],
-                    ),
+                    Check::Member("address", &[Check::Type(&["object"])]),
                     Check::Type(&["object"]),
                     Check::Required(&["type"]),
                     Check::Member(
@@ -8824,30 +8738,6 @@ pub mod fulfillment {
                             Check::Items(
                                 &[
                                     Check::Type(&["object"]),
-                                    Check::Member(
-                                        "extended_address",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "street_address",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_locality",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_region",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_country",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member("postal_code", &[Check::Type(&["string"])]),
-                                    Check::Member("first_name", &[Check::Type(&["string"])]),
-                                    Check::Member("last_name", &[Check::Type(&["string"])]),
-                                    Check::Member("phone_number", &[Check::Type(&["string"])]),
                                     Check::Type(&["object"]),
                                     Check::Required(&["id", "type"]),
                                     Check::Member("id", &[Check::Type(&["string"])]),
@@ -8882,36 +8772,7 @@ pub mod fulfillment {
                                     Check::Required(&["id", "name"]),
                                     Check::Member("id", &[Check::Type(&["string"])]),
                                     Check::Member("name", &[Check::Type(&["string"])]),
-                                    Check::Member(
-                                        "address",
-                                        &[
-                                            Check::Type(&["object"]),
-                                            Check::Member(
-                                                "extended_address",
-                                                &[Check::Type(&["string"])],
-                                            ),
-                                            Check::Member(
-                                                "street_address",
-                                                &[Check::Type(&["string"])],
-                                            ),
-                                            Check::Member(
-                                                "address_locality",
-                                                &[Check::Type(&["string"])],
-                                            ),
-                                            Check::Member(
-                                                "address_region",
-                                                &[Check::Type(&["string"])],
-                                            ),
-                                            Check::Member(
-                                                "address_country",
-                                                &[Check::Type(&["string"])],
-                                            ),
-                                            Check::Member("postal_code", &[Check::Type(&["string"])]),
-                                            Check::Member("first_name", &[Check::Type(&["string"])]),
-                                            Check::Member("last_name", &[Check::Type(&["string"])]),
-                                            Check::Member("phone_number", &[Check::Type(&["string"])]),
-                                        ],
-                                    ),
+                                    Check::Member("address", &[Check::Type(&["object"])]),
                                     Check::Type(&["object"]),
                                     Check::Required(&["type"]),
                                     Check::Member(
@@ -10251,40 +10112,7 @@ pub mod fulfillment {
                             Check::Items(
                                 &[
                                     Check::Type(&["object"]),
-                                    Check::Member(
-                                        "extended_address",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "street_address",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_locality",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_region",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member(
-                                        "address_country",
-                                        &[Check::Type(&["string"])],
-                                    ),
-                                    Check::Member("postal_code", &[Check::Type(&["string"])]),
-                                    Check::Member("first_name", &[Check::Type(&["string"])]),
-                                    Check::Member("last_name", &[Check::Type(&["string"])]),
-                                    Check::Member("phone_number", &[Check::Type(&["string"])]),
-                                    Check::Type(&["object"]),
-                                    Check::Member("id", &[Check::Type(&["string"])]),
-                                    Check::Member(
-                                        "type",
-                                        &[
-                                            Check::Const(wire::Literal::Text("shipping_address")),
-                                            Check::Type(&["string"]),
-                                        ],
-                                    ),
-                                    Check::Type(&["object"]),
+                                    Check::Is(wire::object_rules::<ShippingDestination>),
                                 ],
                             ),
                         ],
@@ -11647,6 +11475,24 @@ pub mod payment_authentication {
                 &[
                     Check::Pattern(
                         "^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$",
+                    ),
+                ],
+            ),
+            Check::Values(
+                &[],
+                &[
+                    Check::MinItems(1),
+                    Check::Type(&["array"]),
+                    Check::Items(
+                        &[
+                            Check::Type(&["object"]),
+                            Check::Required(&["id"]),
+                            Check::Member(
+                                "id",
+                                &[Check::MinLength(1), Check::Type(&["string"])],
+                            ),
+                            Check::Member("config", &[Check::Type(&["object"])]),
+                        ],
                     ),
                 ],
             ),
