@@ -79,7 +79,7 @@ fn mutate(value: &mut Value, tape: &mut Choices) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_contract_of_published_patterns_becomes_rust(tape in prop::collection::vec(any::<u8>(), 0..600), count in 1_usize..5) {

@@ -375,8 +375,7 @@ async fn c46_a_failed_negotiation_is_never_a_checkout() {
 }
 
 #[tokio::test]
-async fn c48_the_sandbox_sends_orders_flat_and_anomalies_are_said() {
-    // An answer of another release is read, and said.
+async fn c46_an_answer_of_another_release_is_read_and_said() {
     let mut body = checkout(json!({}));
     body["ucp"]["version"] = json!("2026-01-23");
     let (shop, _) = client(200, "application/json", &body).await;

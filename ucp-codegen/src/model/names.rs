@@ -186,7 +186,7 @@ impl Scope {
                     "_"
                 };
             (2_u32..)
-                .map(|number| format!("{}{separator}{number}", last.trim_end_matches('_')))
+                .map(|number| format!("{last}{separator}{number}"))
                 .find(|name| !self.0.contains(name))
                 .unwrap_or_default()
         });
