@@ -202,8 +202,8 @@ const NAMES: [&str; 36] = [
     "validate",
     "update_from",
     "as_str",
-    "FOO",
-    "foo",
+    "SKU",
+    "sku",
 ];
 const DEFINITIONS: [&str; 16] = [
     "line",
