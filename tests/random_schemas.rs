@@ -184,7 +184,7 @@ const NAMES: [&str; 36] = [
     "dev.ucp.buyer_ip",
     "com.acme.x",
     "a/b~c",
-    "Foo Bar",
+    "Lot Bar",
     "café",
     "",
     "_",
