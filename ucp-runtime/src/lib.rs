@@ -8,10 +8,10 @@
 //! ```no_run
 //! use ucp_runtime::{Agent, Handoff, Host};
 //! # use ucp_runtime::{Call, Endpoint};
-//! # struct Client<E>(std::marker::PhantomData<E>);
+//! # struct Client<E>(ucp_runtime::Merchant, std::marker::PhantomData<E>);
 //! # impl<E: Endpoint> Client<E> {
-//! #     fn new(_: &ucp_runtime::Merchant) -> Self { unimplemented!() }
-//! #     fn get_checkout(&self, _: &str) -> Call<E> { unimplemented!() }
+//! #     fn new(merchant: &ucp_runtime::Merchant) -> Self { Self(merchant.clone(), Default::default()) }
+//! #     fn get_checkout(&self, id: &str) -> Call<E> { Call::new(&self.0).path("id", id) }
 //! # }
 //! # async fn example<E: Endpoint>() -> Result<(), ucp_runtime::Error> {
 //! let agent = Agent::builder("https://agent.example/.well-known/ucp")?.build()?;
