@@ -18,6 +18,7 @@ mod generate;
 mod ledger;
 mod model;
 mod options;
+mod parse;
 mod position;
 mod render;
 mod schema;

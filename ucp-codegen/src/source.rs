@@ -5,10 +5,11 @@
 //! part: published copies carry the `$id` of another copy.
 
 use crate::diagnostics::{Argument, Code, Diagnostic, Diagnostics};
+use crate::parse::parse;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// A file of the contract, by the order of loading.
@@ -346,6 +347,18 @@ impl Source {
             return Some(known.clone());
         }
         let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
+        if file.contains("://") && published(file).is_none() {
+            let message = format!("`$ref: {reference}` leads to another host");
+            let hint = "nothing is fetched: refer to a file beside this one, or to the contract's own schemas by https://ucp.dev/schemas/…";
+            diagnostics.at(
+                self,
+                from,
+                Code::RefNotFound,
+                message,
+                Some(hint.to_owned()),
+            );
+            return None;
+        }
         let mut pointer = percent_decoded(pointer);
         let target = if file.is_empty() {
             from.file
@@ -540,29 +553,6 @@ fn published(reference: &str) -> Option<&str> {
             path
         },
     )
-}
-
-type SyntaxError = (String, Option<(u64, u64)>);
-
-fn parse(path: &str, text: &str) -> Result<Value, SyntaxError> {
-    if Path::new(path)
-        .extension()
-        .is_some_and(|ending| ending == "json")
-    {
-        serde_json::from_str(text).map_err(|error| {
-            (
-                format!("not JSON: {error}"),
-                Some((error.line() as u64, error.column() as u64)),
-            )
-        })
-    } else {
-        serde_yaml::from_str(text).map_err(|error| {
-            let position = error
-                .location()
-                .map(|at| (at.line() as u64, at.column() as u64));
-            (format!("not YAML: {error}"), position)
-        })
-    }
 }
 
 /// A JSON pointer in a URI fragment is percent-encoded (RFC 6901 section 6). What is not an encoding

@@ -215,6 +215,31 @@ fn broken_yaml_and_broken_json() {
 }
 
 #[test]
+fn a_name_that_stands_twice() {
+    let one = only(
+        &cart("required: [id]", "required: [id]\ntype: string"),
+        Code::Syntax,
+        "cart.yaml",
+        "",
+    );
+    assert!(one.message.contains("`type` stands twice"), "{one}");
+}
+
+#[test]
+fn a_reference_to_another_host() {
+    let one = only(
+        &cart("#/$defs/line\"", "https://elsewhere.example/line.json\""),
+        Code::RefNotFound,
+        "cart.yaml",
+        "/properties/line",
+    );
+    assert_eq!(
+        one.message,
+        "`$ref: https://elsewhere.example/line.json` leads to another host"
+    );
+}
+
+#[test]
 fn an_operation_without_a_name() {
     only(
         &rest("      operationId: create_cart\n", ""),

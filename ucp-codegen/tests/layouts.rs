@@ -289,6 +289,73 @@ $defs:
 }
 
 #[test]
+fn an_alternative_of_null_is_an_option() {
+    let cart = r##"
+type: object
+required: [gift, note, parcel]
+properties:
+  gift: { oneOf: [{ type: "null" }, { $ref: "#/$defs/gift" }] }
+  note: { anyOf: [{ type: string, maxLength: 9 }, { type: "null" }] }
+  wrap: { oneOf: [{ $ref: "#/$defs/gift" }, { type: "null" }] }
+  parcel:
+    oneOf:
+      - { type: object, required: [kind], properties: { kind: { const: box } } }
+      - { type: "null" }
+      - { type: object, required: [kind], properties: { kind: { const: tube } } }
+$defs:
+  gift: { type: object, required: [to], properties: { to: { type: string } } }
+"##;
+    let rest = rest("cart.yaml", "cart.yaml");
+    let found = types(&[("rest.yaml", &rest), ("cart.yaml", cart)], |builder| {
+        builder
+    });
+    assert_eq!(
+        found["Cart"],
+        [
+            "gift:Option<Gift>",
+            "note:Option<String>",
+            "wrap:Option<Option<Gift>>",
+            "parcel:Option<CartParcel>",
+        ]
+    );
+}
+
+#[test]
+fn a_type_beside_a_reference_keeps_the_definitions_name() {
+    let cart = r##"
+type: object
+required: [gift]
+properties: { gift: { type: object, $ref: "#/$defs/gift", description: For whom. } }
+$defs: { gift: { type: object, required: [to], properties: { to: { type: string } } } }
+"##;
+    let rest = rest("cart.yaml", "cart.yaml");
+    let found = types(&[("rest.yaml", &rest), ("cart.yaml", cart)], |builder| {
+        builder
+    });
+    assert_eq!(found["Cart"], ["gift:Gift"]);
+    assert_eq!(found["Gift"], ["to:String"]);
+}
+
+#[test]
+fn inline_vocabularies_of_one_member_are_one_type() {
+    let cart = r##"
+type: object
+required: [a, b, c]
+properties:
+  a: { type: object, required: [text_kind], properties: { text_kind: { type: string, enum: [plain, rich] } } }
+  b: { type: object, required: [text_kind], properties: { text_kind: { type: string, enum: [plain, rich] } } }
+  c: { type: object, required: [text_kind], properties: { text_kind: { type: string, enum: [plain] } } }
+"##;
+    let rest = rest("cart.yaml", "cart.yaml");
+    let found = types(&[("rest.yaml", &rest), ("cart.yaml", cart)], |builder| {
+        builder
+    });
+    assert_eq!(found["CartA"], ["text_kind:CartTextKind"]);
+    assert_eq!(found["CartB"], ["text_kind:CartTextKind"]);
+    assert_eq!(found["CartC"], ["text_kind:CartCTextKind"]);
+}
+
+#[test]
 fn names_are_legal_and_told_apart() {
     let cart = r##"
 type: object

@@ -6099,6 +6099,39 @@ pub mod common {
             Self::Info(arm)
         }
     }
+    /// Markup of `content`; plain text when absent.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum MessageContentType {
+        /// `plain`.
+        Plain,
+        /// `markdown`.
+        Markdown,
+        /// A value that this release does not list, as it arrived.
+        Unknown(wire::UnknownValue),
+    }
+    impl wire::Vocabulary for MessageContentType {
+        const NAME: &'static str = "MessageContentType";
+        fn known(text: &str) -> Option<Self> {
+            Some(
+                match text {
+                    "plain" => Self::Plain,
+                    "markdown" => Self::Markdown,
+                    _ => return None,
+                },
+            )
+        }
+        fn unknown(value: wire::UnknownValue) -> Self {
+            Self::Unknown(value)
+        }
+        fn as_str(&self) -> &str {
+            match self {
+                Self::Plain => "plain",
+                Self::Markdown => "markdown",
+                Self::Unknown(value) => value.as_str(),
+            }
+        }
+    }
     /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6113,7 +6146,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageErrorContentType>,
+        pub content_type: Option<MessageContentType>,
         /// The problem in words, for people.
         pub content: String,
         /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
@@ -6136,7 +6169,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageErrorContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member(
                 "severity",
@@ -6164,39 +6197,6 @@ pub mod common {
             sink.put("content", &self.content)?;
             sink.put("severity", &self.severity)?;
             sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageErrorContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for MessageErrorContentType {
-        const NAME: &'static str = "MessageErrorContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
         }
     }
     /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
@@ -6255,7 +6255,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageInfoContentType>,
+        pub content_type: Option<MessageContentType>,
         /// Notice in words, for people.
         pub content: String,
         /// Members that the contract does not declare, as they arrived.
@@ -6273,7 +6273,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageInfoContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
         ];
         fn read_members(
@@ -6297,39 +6297,6 @@ pub mod common {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageInfoContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for MessageInfoContentType {
-        const NAME: &'static str = "MessageInfoContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
     /// Something that must be shown to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6345,7 +6312,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageWarningContentType>,
+        pub content_type: Option<MessageContentType>,
         /// How it must be shown: a `notice` can be dismissed, a `disclosure` has to stay beside what
         /// `path` names; `notice` when absent.
         ///
@@ -6377,7 +6344,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageWarningContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member("image_url", &[Check::Format("uri")]),
             Check::Member("url", &[Check::Format("uri")]),
@@ -6407,39 +6374,6 @@ pub mod common {
             sink.put_optional("image_url", &self.image_url)?;
             sink.put_optional("url", &self.url)?;
             sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageWarningContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for MessageWarningContentType {
-        const NAME: &'static str = "MessageWarningContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
         }
     }
     /// What every declaration of a payment handler carries.
@@ -7277,8 +7211,7 @@ pub mod common {
         TotalsItemLine, UcpError, UpdateLineItem
     );
     ::ucp_runtime::impl_vocabulary!(
-        MessageErrorContentType, MessageErrorSeverity, MessageInfoContentType,
-        MessageWarningContentType, ServiceTransport, UcpStatus
+        MessageContentType, MessageErrorSeverity, ServiceTransport, UcpStatus
     );
     ::ucp_runtime::impl_union!(Message);
 }
@@ -7843,7 +7776,7 @@ pub mod fulfillment {
     #[non_exhaustive]
     pub struct FulfillmentAvailableMethod {
         /// Kind of delivery.
-        pub r#type: FulfillmentAvailableMethodType,
+        pub r#type: FulfillmentMethodType,
         /// Line items that it is possible for.
         pub line_item_ids: Vec<String>,
         /// `now`, or the ISO 8601 date from which it is possible; may be null.
@@ -7862,10 +7795,7 @@ pub mod fulfillment {
             "description",
         ];
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "type",
-                &[Check::Known(wire::knows::<FulfillmentAvailableMethodType>)],
-            ),
+            Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -7884,39 +7814,6 @@ pub mod fulfillment {
             sink.put_optional("fulfillable_on", &self.fulfillable_on)?;
             sink.put_optional("description", &self.description)?;
             sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// Kind of delivery.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum FulfillmentAvailableMethodType {
-        /// `shipping`.
-        Shipping,
-        /// `pickup`.
-        Pickup,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for FulfillmentAvailableMethodType {
-        const NAME: &'static str = "FulfillmentAvailableMethodType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "shipping" => Self::Shipping,
-                    "pickup" => Self::Pickup,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Shipping => "shipping",
-                Self::Pickup => "pickup",
-                Self::Unknown(value) => value.as_str(),
-            }
         }
     }
     /// Where items go: an address, or a shop that hands them out.
@@ -8853,9 +8750,7 @@ pub mod fulfillment {
         ShippingDestinationInput, UpdateFulfillment, UpdateFulfillmentGroup,
         UpdateFulfillmentMethod
     );
-    ::ucp_runtime::impl_vocabulary!(
-        FulfillmentAvailableMethodType, FulfillmentMethodType
-    );
+    ::ucp_runtime::impl_vocabulary!(FulfillmentMethodType);
     ::ucp_runtime::impl_union!(FulfillmentDestination, FulfillmentDestinationInput);
 }
 /// Types of the contract's `order` part.

@@ -1466,7 +1466,7 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentPurposeSource,
+        pub source: ConsentSource,
         /// What is agreed to, as text for the buyer; set by the business.
         pub description: String,
         /// Pages with more about it, such as a privacy policy.
@@ -1487,10 +1487,7 @@ pub mod buyer_consent {
             "segments",
         ];
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "source",
-                &[Check::Known(wire::knows::<ConsentPurposeSource>)],
-            ),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
                 "links",
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
@@ -1542,7 +1539,7 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentPurposeSource,
+        pub source: ConsentSource,
         /// Finer choices within the purpose, by reverse-domain name: channels such as
         /// `dev.ucp.consent.marketing.email`, vendors or programmes.
         pub segments: Option<BTreeMap<String, ConsentSegmentInput>>,
@@ -1552,7 +1549,7 @@ pub mod buyer_consent {
     impl ConsentPurposeInput {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(granted: bool, source: impl Into<ConsentPurposeSource>) -> Self {
+        pub fn new(granted: bool, source: impl Into<ConsentSource>) -> Self {
             Self {
                 granted,
                 source: source.into(),
@@ -1584,10 +1581,7 @@ pub mod buyer_consent {
         const NAME: &'static str = "ConsentPurposeInput";
         const MEMBERS: &'static [&'static str] = &["granted", "source", "segments"];
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "source",
-                &[Check::Known(wire::knows::<ConsentPurposeSource>)],
-            ),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
                 "segments",
                 &[
@@ -1622,39 +1616,6 @@ pub mod buyer_consent {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// Who says so: the `business` by default, or the `platform` for the buyer.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum ConsentPurposeSource {
-        /// `business`.
-        Business,
-        /// `platform`.
-        Platform,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for ConsentPurposeSource {
-        const NAME: &'static str = "ConsentPurposeSource";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "business" => Self::Business,
-                    "platform" => Self::Platform,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Business => "business",
-                Self::Platform => "platform",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
     /// A channel, vendor or programme within a purpose, and whether the buyer agrees.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1662,7 +1623,7 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentSegmentSource,
+        pub source: ConsentSource,
         /// What is agreed to, as text for the buyer; set by the business.
         pub description: String,
         /// Pages with more about it, such as a privacy policy.
@@ -1679,10 +1640,7 @@ pub mod buyer_consent {
             "links",
         ];
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "source",
-                &[Check::Known(wire::knows::<ConsentSegmentSource>)],
-            ),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
                 "links",
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
@@ -1716,14 +1674,14 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentSegmentSource,
+        pub source: ConsentSource,
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
     impl ConsentSegmentInput {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(granted: bool, source: impl Into<ConsentSegmentSource>) -> Self {
+        pub fn new(granted: bool, source: impl Into<ConsentSource>) -> Self {
             Self {
                 granted,
                 source: source.into(),
@@ -1745,7 +1703,7 @@ pub mod buyer_consent {
         const NAME: &'static str = "ConsentSegmentInput";
         const MEMBERS: &'static [&'static str] = &["granted", "source"];
         const RULES: &'static [Check] = &[
-            Check::Member("source", &[Check::Known(wire::knows::<ConsentSegmentSource>)]),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
         ];
         fn read_members(
             members: &mut wire::Members<'_>,
@@ -1765,7 +1723,7 @@ pub mod buyer_consent {
     /// Who says so: the `business` by default, or the `platform` for the buyer.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
-    pub enum ConsentSegmentSource {
+    pub enum ConsentSource {
         /// `business`.
         Business,
         /// `platform`.
@@ -1773,8 +1731,8 @@ pub mod buyer_consent {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for ConsentSegmentSource {
-        const NAME: &'static str = "ConsentSegmentSource";
+    impl wire::Vocabulary for ConsentSource {
+        const NAME: &'static str = "ConsentSource";
         fn known(text: &str) -> Option<Self> {
             Some(
                 match text {
@@ -1799,7 +1757,7 @@ pub mod buyer_consent {
         Buyer, BuyerInput, ConsentPurpose, ConsentPurposeInput, ConsentSegment,
         ConsentSegmentInput
     );
-    ::ucp_runtime::impl_vocabulary!(ConsentPurposeSource, ConsentSegmentSource);
+    ::ucp_runtime::impl_vocabulary!(ConsentSource);
 }
 /// Types of the contract's `cart` part.
 pub mod cart {
@@ -5340,6 +5298,39 @@ pub mod common {
             Self::Info(arm)
         }
     }
+    /// Markup of `content`; plain text when absent.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum MessageContentType {
+        /// `plain`.
+        Plain,
+        /// `markdown`.
+        Markdown,
+        /// A value that this release does not list, as it arrived.
+        Unknown(wire::UnknownValue),
+    }
+    impl wire::Vocabulary for MessageContentType {
+        const NAME: &'static str = "MessageContentType";
+        fn known(text: &str) -> Option<Self> {
+            Some(
+                match text {
+                    "plain" => Self::Plain,
+                    "markdown" => Self::Markdown,
+                    _ => return None,
+                },
+            )
+        }
+        fn unknown(value: wire::UnknownValue) -> Self {
+            Self::Unknown(value)
+        }
+        fn as_str(&self) -> &str {
+            match self {
+                Self::Plain => "plain",
+                Self::Markdown => "markdown",
+                Self::Unknown(value) => value.as_str(),
+            }
+        }
+    }
     /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5354,7 +5345,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageErrorContentType>,
+        pub content_type: Option<MessageContentType>,
         /// The problem in words, for people.
         pub content: String,
         /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
@@ -5377,7 +5368,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageErrorContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member(
                 "severity",
@@ -5405,39 +5396,6 @@ pub mod common {
             sink.put("content", &self.content)?;
             sink.put("severity", &self.severity)?;
             sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageErrorContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for MessageErrorContentType {
-        const NAME: &'static str = "MessageErrorContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
         }
     }
     /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
@@ -5496,7 +5454,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageInfoContentType>,
+        pub content_type: Option<MessageContentType>,
         /// Notice in words, for people.
         pub content: String,
         /// Members that the contract does not declare, as they arrived.
@@ -5514,7 +5472,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageInfoContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
         ];
         fn read_members(
@@ -5538,39 +5496,6 @@ pub mod common {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageInfoContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for MessageInfoContentType {
-        const NAME: &'static str = "MessageInfoContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
     /// Something that must be shown to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5587,7 +5512,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageWarningContentType>,
+        pub content_type: Option<MessageContentType>,
         /// How it must be shown: a `notice` can be dismissed, a `disclosure` has to stay beside what
         /// `path` names; `notice` when absent.
         ///
@@ -5619,7 +5544,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageWarningContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member("image_url", &[Check::Format("uri")]),
             Check::Member("url", &[Check::Format("uri")]),
@@ -5649,39 +5574,6 @@ pub mod common {
             sink.put_optional("image_url", &self.image_url)?;
             sink.put_optional("url", &self.url)?;
             sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageWarningContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    impl wire::Vocabulary for MessageWarningContentType {
-        const NAME: &'static str = "MessageWarningContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
         }
     }
     /// What every declaration of a payment handler carries.
@@ -7120,8 +7012,7 @@ pub mod common {
         UpdateLineItem
     );
     ::ucp_runtime::impl_vocabulary!(
-        MessageErrorContentType, MessageErrorSeverity, MessageInfoContentType,
-        MessageWarningContentType, ServiceTransport, UcpStatus
+        MessageContentType, MessageErrorSeverity, ServiceTransport, UcpStatus
     );
     ::ucp_runtime::impl_union!(Message);
 }
@@ -10271,6 +10162,44 @@ pub mod loyalty {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
+    /// What the purchase would earn.
+    #[derive(Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct EarningForecast {
+        /// Rewards in all, in minor units of their currency.
+        ///
+        /// At least 0.
+        pub amount: i64,
+        /// What the rewards are made up of, rule by rule.
+        pub breakdown: Option<Vec<EarningBreakdown>>,
+        /// Members that the contract does not declare, as they arrived.
+        pub extra: wire::Map,
+    }
+    impl wire::Object for EarningForecast {
+        const NAME: &'static str = "EarningForecast";
+        const MEMBERS: &'static [&'static str] = &["amount", "breakdown"];
+        const RULES: &'static [Check] = &[
+            Check::Member("amount", &[Check::Minimum(0)]),
+            Check::Member(
+                "breakdown",
+                &[Check::Items(&[Check::Is(wire::object_rules::<EarningBreakdown>)])],
+            ),
+        ];
+        fn read_members(
+            members: &mut wire::Members<'_>,
+        ) -> Result<Self, wire::DecodeError> {
+            Ok(Self {
+                amount: members.required("amount")?,
+                breakdown: members.optional("breakdown")?,
+                extra: members.rest(),
+            })
+        }
+        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+            sink.put("amount", &self.amount)?;
+            sink.put_optional("breakdown", &self.breakdown)?;
+            sink.put_rest(&self.extra, Self::MEMBERS)
+        }
+    }
     /// A membership that the business accepts for one claim of `context.eligibility`.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10334,9 +10263,9 @@ pub mod loyalty {
     #[non_exhaustive]
     pub struct MembershipReward {
         /// What the reward is counted in.
-        pub currency: MembershipRewardCurrency,
+        pub currency: RewardCurrency,
         /// What the purchase would earn; absent when that is not known.
-        pub earning_forecast: Option<MembershipRewardEarningForecast>,
+        pub earning_forecast: Option<EarningForecast>,
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
@@ -10346,11 +10275,11 @@ pub mod loyalty {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "currency",
-                &[Check::Is(wire::object_rules::<MembershipRewardCurrency>)],
+                &[Check::Is(wire::object_rules::<RewardCurrency>)],
             ),
             Check::Member(
                 "earning_forecast",
-                &[Check::Is(wire::object_rules::<MembershipRewardEarningForecast>)],
+                &[Check::Is(wire::object_rules::<EarningForecast>)],
             ),
         ];
         fn read_members(
@@ -10365,82 +10294,6 @@ pub mod loyalty {
         fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
             sink.put("currency", &self.currency)?;
             sink.put_optional("earning_forecast", &self.earning_forecast)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// What the reward is counted in.
-    #[derive(Clone, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub struct MembershipRewardCurrency {
-        /// What it is called, for example `Stars`.
-        pub name: String,
-        /// Code that the business gave it, for example `STR`.
-        pub code: String,
-        /// Decimal places of its minor unit; 0 when absent.
-        ///
-        /// At least 0. Absent means `0`.
-        pub decimal_places: Option<i64>,
-        /// Members that the contract does not declare, as they arrived.
-        pub extra: wire::Map,
-    }
-    impl wire::Object for MembershipRewardCurrency {
-        const NAME: &'static str = "MembershipRewardCurrency";
-        const MEMBERS: &'static [&'static str] = &["name", "code", "decimal_places"];
-        const RULES: &'static [Check] = &[
-            Check::Member("decimal_places", &[Check::Minimum(0)]),
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                code: members.required("code")?,
-                decimal_places: members.optional("decimal_places")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put("code", &self.code)?;
-            sink.put_optional("decimal_places", &self.decimal_places)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    /// What the purchase would earn; absent when that is not known.
-    #[derive(Clone, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub struct MembershipRewardEarningForecast {
-        /// Rewards in all, in minor units of their currency.
-        ///
-        /// At least 0.
-        pub amount: i64,
-        /// What the rewards are made up of, rule by rule.
-        pub breakdown: Option<Vec<EarningBreakdown>>,
-        /// Members that the contract does not declare, as they arrived.
-        pub extra: wire::Map,
-    }
-    impl wire::Object for MembershipRewardEarningForecast {
-        const NAME: &'static str = "MembershipRewardEarningForecast";
-        const MEMBERS: &'static [&'static str] = &["amount", "breakdown"];
-        const RULES: &'static [Check] = &[
-            Check::Member("amount", &[Check::Minimum(0)]),
-            Check::Member(
-                "breakdown",
-                &[Check::Items(&[Check::Is(wire::object_rules::<EarningBreakdown>)])],
-            ),
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                amount: members.required("amount")?,
-                breakdown: members.optional("breakdown")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("amount", &self.amount)?;
-            sink.put_optional("breakdown", &self.breakdown)?;
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
@@ -10506,9 +10359,47 @@ pub mod loyalty {
             sink.put_rest(&self.extra, Self::MEMBERS)
         }
     }
+    /// What rewards are counted in, such as points.
+    #[derive(Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct RewardCurrency {
+        /// What it is called, for example `Stars`.
+        pub name: String,
+        /// Code that the business gave it, for example `STR`.
+        pub code: String,
+        /// Decimal places of its minor unit; 0 when absent.
+        ///
+        /// At least 0. Absent means `0`.
+        pub decimal_places: Option<i64>,
+        /// Members that the contract does not declare, as they arrived.
+        pub extra: wire::Map,
+    }
+    impl wire::Object for RewardCurrency {
+        const NAME: &'static str = "RewardCurrency";
+        const MEMBERS: &'static [&'static str] = &["name", "code", "decimal_places"];
+        const RULES: &'static [Check] = &[
+            Check::Member("decimal_places", &[Check::Minimum(0)]),
+        ];
+        fn read_members(
+            members: &mut wire::Members<'_>,
+        ) -> Result<Self, wire::DecodeError> {
+            Ok(Self {
+                name: members.required("name")?,
+                code: members.required("code")?,
+                decimal_places: members.optional("decimal_places")?,
+                extra: members.rest(),
+            })
+        }
+        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+            sink.put("name", &self.name)?;
+            sink.put("code", &self.code)?;
+            sink.put_optional("decimal_places", &self.decimal_places)?;
+            sink.put_rest(&self.extra, Self::MEMBERS)
+        }
+    }
     ::ucp_runtime::impl_object!(
-        EarningBreakdown, LoyaltyMembership, MembershipReward, MembershipRewardCurrency,
-        MembershipRewardEarningForecast, MembershipTier, MembershipTierBenefit
+        EarningBreakdown, EarningForecast, LoyaltyMembership, MembershipReward,
+        MembershipTier, MembershipTierBenefit, RewardCurrency
     );
 }
 /// Types of the contract's `order` part.

@@ -8,6 +8,7 @@ use super::{
 use crate::contract::{Location, Operation};
 use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
 use crate::source::{Place, Source};
+use heck::ToSnakeCase as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The types of an operation, as read from its schemas.
@@ -238,7 +239,10 @@ impl Builder<'_> {
             let Some(first) = ids.first().and_then(|id| self.graph.node(*id)) else {
                 continue;
             };
-            let candidates = self.candidates(first);
+            let mut candidates = self.candidates(first);
+            if let [id] = ids.as_slice() {
+                candidates.splice(0..0, self.common_words(*id));
+            }
             let request_classes = ids
                 .iter()
                 .filter(|id| !self.views(**id).contains(&View::Response))
@@ -298,6 +302,43 @@ impl Builder<'_> {
             .map(|place| self.words(place))
             .into_iter()
             .collect()
+    }
+
+    /// The words that the names of several inline types that became one begin and end with:
+    /// `message_content_type` for `message_error_content_type` and `message_info_content_type`.
+    fn common_words(&self, id: NodeId) -> Option<String> {
+        let names: BTreeSet<String> = self
+            .graph
+            .ids()
+            .filter(|other| self.graph.shared(*other) == id)
+            .filter_map(|other| self.graph.node(other)?.places.last())
+            .map(|place| self.words(place).to_snake_case())
+            .collect();
+        let mut names = names.iter().map(|name| name.split('_').collect::<Vec<_>>());
+        let first = names.next()?;
+        let others: Vec<Vec<&str>> = names.collect();
+        let shortest = others.iter().map(Vec::len).min()?.min(first.len());
+        let all = |same: &dyn Fn(&[&str]) -> bool| others.iter().all(|other| same(other));
+        let begin = (0..=shortest)
+            .rev()
+            .find(|count| all(&|other| other.get(..*count) == first.get(..*count)))?;
+        let tail = |words: &[&str], count| {
+            words
+                .iter()
+                .rev()
+                .take(count)
+                .eq(first.iter().rev().take(count))
+        };
+        let end = (0..=shortest - begin)
+            .rev()
+            .find(|count| all(&|other| tail(other, *count)))?;
+        let words = first
+            .iter()
+            .take(begin)
+            .chain(first.iter().skip(first.len() - end));
+        let words: Vec<&str> = words.copied().collect();
+        // One word alone, `type` say, names nothing.
+        (words.len() > 1).then(|| words.join("_"))
     }
 
     /// The words for a place: its definition, then the properties on the way from there.

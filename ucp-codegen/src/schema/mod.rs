@@ -364,7 +364,8 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    /// Follows a schema that says nothing but `$ref`, or an `allOf` of only one.
+    /// Follows a schema that says nothing but `$ref`, or an `allOf` of only one. A `type` beside them
+    /// that the target states too says nothing.
     fn target(&mut self, place: &Place) -> Place {
         let mut seen = vec![place.clone()];
         while let Some(here) = seen.last().cloned() {
@@ -372,10 +373,12 @@ impl<'a> Reader<'a> {
                 return here;
             };
             if schema.keys().any(|keyword| {
-                !layers::is_annotation(keyword) && keyword != "$ref" && keyword != "allOf"
+                !layers::is_annotation(keyword)
+                    && !["$ref", "allOf", "type"].contains(&keyword.as_str())
             }) {
                 return here;
             }
+            let stated = schema.get("type").cloned();
             let next = match (
                 schema.get("$ref").and_then(Value::as_str),
                 schema.get("allOf").and_then(Value::as_array),
@@ -389,11 +392,19 @@ impl<'a> Reader<'a> {
             };
             match next {
                 // Merging reports the cycle.
-                Some(next) if !seen.contains(&next) => seen.push(next),
+                Some(next) if !seen.contains(&next) && self.states(&next, stated.as_ref()) => {
+                    seen.push(next);
+                }
                 _ => return here,
             }
         }
         place.clone()
+    }
+
+    /// Whether a schema itself states this `type`.
+    fn states(&self, place: &Place, ty: Option<&Value>) -> bool {
+        let value = self.source.value(place);
+        ty.is_none_or(|ty| value.and_then(|value| value.get("type")) == Some(ty))
     }
 
     /// The places that a schema includes by `$ref` and `allOf`, itself left out.
@@ -466,8 +477,8 @@ impl<'a> Reader<'a> {
         if types.len() > 1 && types.remove("null") && !not_null {
             return Type::Nullable(Box::new(self.classify(key, merged, true)));
         }
-        if let Some(Alternatives { places, .. }) = merged.alternatives.first() {
-            return self.union(key, not_null, places.clone(), merged.docs.clone());
+        if let Some(Alternatives { places }) = merged.alternatives.first() {
+            return self.alternative(key, places, merged, not_null);
         }
         if let Some(Value::String(constant)) = &merged.constant {
             return Type::Constant(constant.clone());
@@ -494,6 +505,38 @@ impl<'a> Reader<'a> {
             Some("object") => self.object(key, not_null, merged),
             _ => Type::Any,
         }
+    }
+
+    /// One of several schemas. A branch that is `null` alone says that the others may be null.
+    fn alternative(
+        &mut self,
+        key: &(Vec<Place>, View),
+        places: &[Place],
+        merged: &Merged,
+        not_null: bool,
+    ) -> Type {
+        let (null, others): (Vec<Place>, Vec<Place>) = places
+            .iter()
+            .cloned()
+            .partition(|place| self.is_null(place, &key.1));
+        let nullable = not_null || !null.is_empty();
+        let ty = match others.as_slice() {
+            [one] => match self.type_of(std::slice::from_ref(one), &key.1) {
+                Type::Nullable(inner) if nullable => *inner,
+                ty => ty,
+            },
+            _ => self.union(key, nullable, others, merged.docs.clone()),
+        };
+        if null.is_empty() || not_null {
+            ty
+        } else {
+            Type::Nullable(Box::new(ty))
+        }
+    }
+
+    fn is_null(&mut self, place: &Place, view: &View) -> bool {
+        let types = self.merge(std::slice::from_ref(place), view).types(self);
+        types.len() == 1 && types.contains("null")
     }
 
     fn object(&mut self, key: &(Vec<Place>, View), not_null: bool, merged: &Merged) -> Type {

@@ -1,6 +1,8 @@
-//! Sharing: views of one definition that come out alike become one type.
+//! Sharing: views of one definition that come out alike become one type, and so do vocabularies that
+//! stand inline at members of one name.
 
-use super::{Check, Node, NodeId, Shape, Type};
+use super::{Check, Node, NodeId, Shape, Type, is_definition};
+use crate::source::Place;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -11,7 +13,7 @@ pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
     let mut classes: Vec<usize> = partition(
         nodes
             .iter()
-            .map(|node| (node.places.clone(), surface(&node.shape), rules(node))),
+            .map(|node| (origin(node), surface(&node.shape), rules(node))),
     );
     loop {
         let refined = partition(nodes.iter().zip(&classes).map(|(node, class)| {
@@ -32,6 +34,28 @@ pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
         .enumerate()
         .map(|(index, class)| *first.entry(*class).or_insert(NodeId(index)))
         .collect()
+}
+
+/// What nodes that may be one have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Origin<'n> {
+    Places(&'n [Place]),
+    /// A vocabulary that no definition names, by its member.
+    Member(String),
+}
+
+fn origin(node: &Node) -> Origin<'_> {
+    match (&node.shape, node.places.as_slice()) {
+        (Shape::Vocabulary(_), [place]) if !is_definition(place) => {
+            match (place.parent(), place.last()) {
+                (Some(parent), Some(member)) if parent.pointer.ends_with("/properties") => {
+                    Origin::Member(member)
+                }
+                _ => Origin::Places(&node.places),
+            }
+        }
+        (_, places) => Origin::Places(places),
+    }
 }
 
 fn count(classes: &[usize]) -> usize {
