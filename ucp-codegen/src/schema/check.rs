@@ -165,7 +165,15 @@ impl Reader<'_> {
         let merged = self.merge(places, view);
         match ty {
             Type::Node(id) => checks.push(Check::Is(*id)),
-            Type::Nullable(inner) => return self.checks(places, view, inner),
+            Type::Nullable(inner) => match self.beside_null(&merged, view) {
+                // The type says that it may be null, and the rules are those of the other schema.
+                Some(other) => {
+                    let rules = self.checks(&[other], view, inner);
+                    let null = Check::Type(vec!["null".to_owned()]);
+                    checks.push(Check::When(vec![null], Vec::new(), rules));
+                }
+                None => return self.checks(places, view, inner),
+            },
             Type::List(inner) if !merged.items.is_empty() => {
                 checks.push(Check::Items(self.checks(&merged.items, view, inner)));
             }
@@ -200,7 +208,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        let apart = matches!(ty, Type::OneOrMany(_));
+        let apart = matches!(ty, Type::OneOrMany(_) | Type::Nullable(_));
         let walk = Walk {
             view: Some(view),
             stop,

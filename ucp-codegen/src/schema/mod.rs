@@ -521,7 +521,8 @@ impl<'a> Reader<'a> {
             .partition(|place| self.is_null(place, &key.1));
         let nullable = not_null || !null.is_empty();
         let ty = match others.as_slice() {
-            [one] => match self.type_of(std::slice::from_ref(one), &key.1) {
+            // A union of one arm is open still: others may come.
+            [one] if !null.is_empty() => match self.type_of(std::slice::from_ref(one), &key.1) {
                 Type::Nullable(inner) if nullable => *inner,
                 ty => ty,
             },
@@ -531,6 +532,20 @@ impl<'a> Reader<'a> {
             ty
         } else {
             Type::Nullable(Box::new(ty))
+        }
+    }
+
+    /// The schema that a value fits unless it is null, where alternatives say so.
+    fn beside_null(&mut self, merged: &Merged, view: &View) -> Option<Place> {
+        let Alternatives { places } = merged.alternatives.first()?;
+        let others: Vec<Place> = places
+            .iter()
+            .filter(|place| !self.is_null(place, view))
+            .cloned()
+            .collect();
+        match others.as_slice() {
+            [one] if places.len() > 1 => Some(one.clone()),
+            _ => None,
         }
     }
 
