@@ -30,7 +30,7 @@ fn request(criterion: &mut Criterion) {
         &agent,
         "https://shop.example",
         "https://shop.example/ucp/v1",
-        RELEASE,
+        RELEASE.version(),
     )
     .unwrap();
     let shop = Client::new(&merchant);

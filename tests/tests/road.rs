@@ -26,10 +26,10 @@ async fn stage() -> Stage {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let mut capabilities = serde_json::Map::new();
-    for name in CAPABILITIES {
-        capabilities.insert((*name).to_owned(), json!([{ "version": RELEASE, "config": { "webhook_url": format!("{origin}/orders") } }]));
+    for (name, version) in RELEASE.capabilities() {
+        capabilities.insert(name.to_owned(), json!([{ "version": version, "config": { "webhook_url": format!("{origin}/orders") } }]));
     }
-    let profile = json!({ "ucp": { "version": RELEASE, "services": {}, "payment_handlers": {}, "capabilities": capabilities } });
+    let profile = json!({ "ucp": { "version": RELEASE.version(), "services": {}, "payment_handlers": {}, "capabilities": capabilities } });
     let (arrived, orders) = mpsc::unbounded_channel();
     let router = Router::new()
         .route(

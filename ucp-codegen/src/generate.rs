@@ -6,6 +6,7 @@ use crate::model::{self, Model};
 use crate::options::{self, Options};
 use crate::schema::{Composition, Graph, Reader, Type, View};
 use crate::source::{self, FileId, Files, Place, Source};
+use serde_json::Value;
 use std::path::Path;
 
 /// Every file that the contract and the chosen extensions refer to.
@@ -109,6 +110,13 @@ pub(crate) fn types(
         chosen.operations.iter().chain(&chosen.webhooks),
     );
     let compositions = compose(&mut reader, &bases, &loaded.extensions);
+    let extended: Vec<(FileId, FileId)> = (compositions.iter())
+        .flat_map(|of| {
+            of.overlays
+                .iter()
+                .map(|overlay| (overlay.file, of.base.file))
+        })
+        .collect();
     reader.set_compositions(compositions);
 
     let mut successes = chosen.operations.iter().filter_map(Operation::success);
@@ -157,14 +165,7 @@ pub(crate) fn types(
     let webhooks = webhooks.collect();
     let graph = reader.finish();
 
-    let files = bases
-        .iter()
-        .map(|base| base.file)
-        .chain(loaded.extensions.iter().copied());
-    let names = files.filter_map(|file| source::name_of(loaded.source.value(&Place::root(file))?));
-    let mut capabilities: Vec<String> = names.collect();
-    capabilities.sort();
-    capabilities.dedup();
+    let capabilities = capabilities(loaded, &bases, &extended);
     let contract = model::Contract {
         release: loaded.release.clone(),
         title: chosen.title,
@@ -178,6 +179,66 @@ pub(crate) fn types(
         operations,
         webhooks,
     }
+}
+
+/// What the types cover: the bodies' own capabilities, and the extensions with what they extend.
+/// `extended` has the file of each overlay and of what it is laid over.
+fn capabilities(
+    loaded: &Loaded,
+    bases: &[Place],
+    extended: &[(FileId, FileId)],
+) -> Vec<model::Capability> {
+    let root = |file| loaded.source.value(&Place::root(file));
+    let name = |file| root(file).and_then(source::name_of);
+    let is_base = |file: FileId| bases.iter().any(|base| base.file == file);
+    let files = (bases.iter().map(|base| base.file)).chain(loaded.extensions.iter().copied());
+    let mut found: Vec<model::Capability> = Vec::new();
+    for file in files {
+        let (Some(schema), Some(name_of_it)) = (root(file), name(file)) else {
+            continue;
+        };
+        if found.iter().any(|known| known.name == name_of_it) {
+            continue;
+        }
+        let of_it = extended.iter().filter(|(overlay, _)| *overlay == file);
+        let mut extends: Vec<String> = match is_base(file) {
+            true => Vec::new(),
+            false => of_it.filter_map(|(_, base)| name(*base)).collect(),
+        };
+        extends.sort();
+        extends.dedup();
+        // The schemas of January 2026 state one, as an extension of one's own may.
+        let version = schema.get("version").and_then(Value::as_str);
+        found.push(model::Capability {
+            name: name_of_it,
+            version: version
+                .filter(|version| is_date(version))
+                .unwrap_or(&loaded.release)
+                .to_owned(),
+            extends,
+            requires: requires(schema),
+        });
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+/// The versions that a schema requires of the protocol and of other capabilities.
+fn requires(schema: &Value) -> Vec<model::Bound> {
+    let requires = schema.get("requires");
+    let protocol = requires.and_then(|requires| requires.get("protocol"));
+    let others = requires.and_then(|requires| requires.get("capabilities")?.as_object());
+    let ranges = (protocol.map(|range| (None, range)).into_iter())
+        .chain((others.into_iter().flatten()).map(|(name, range)| (Some(name.clone()), range)));
+    let bound = |(capability, range): (Option<String>, &Value)| {
+        let text = |name| Some(range.get(name)?.as_str()?.to_owned());
+        Some(model::Bound {
+            capability,
+            min: text("min")?,
+            max: text("max"),
+        })
+    };
+    ranges.filter_map(bound).collect()
 }
 
 /// Stage `model`.

@@ -41,7 +41,7 @@ fn the_draft_needs_its_date() {
         .operations(["get_order"])
         .source()
         .unwrap();
-    assert!(source.contains("RELEASE: &str = \"2026-08-22\""));
+    assert!(source.contains("Release::generated(\n        \"2026-08-22\","));
     assert!(!source.contains("\"draft\""));
 }
 

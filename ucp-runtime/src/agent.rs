@@ -7,6 +7,7 @@ use crate::error::{ConfigError, Error};
 use crate::hooks::{ContentDigest, PrepareRequest};
 use crate::identity::ProfileUrl;
 use crate::merchant::Merchant;
+use crate::negotiation::Release;
 use crate::transport::Transport;
 use http::{HeaderName, HeaderValue, header};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
@@ -51,6 +52,7 @@ pub(crate) struct Inner {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) releases: Vec<Release>,
     pub(crate) development: bool,
     pub(crate) response_limit: usize,
     pub(crate) timeout: Duration,
@@ -83,27 +85,34 @@ impl Agent {
             transport: None,
             clock: Arc::new(SystemClock),
             randomness: Arc::new(SystemRandomness),
+            releases: Vec::new(),
             development: false,
             response_limit: 8 * 1024 * 1024,
             timeout: Duration::from_secs(30),
         })
     }
 
-    /// Finds the merchant at an origin: fetches `{origin}/.well-known/ucp` and picks the REST
-    /// endpoint of `dev.ucp.shopping` from it. Redirects are not followed.
+    /// Finds the merchant at an origin and agrees with it (overview, "Discovery" and
+    /// "Negotiation"): fetches `{origin}/.well-known/ucp`, picks the newest release that both
+    /// speak, follows the profile to that of another version where need be, and picks the REST
+    /// endpoint and the capabilities that both have. Redirects are not followed.
     ///
     /// ```no_run
     /// # async fn example(agent: ucp_runtime::Agent) -> Result<(), ucp_runtime::Error> {
     /// let merchant = agent.connect("https://shop.example").await?;
     /// println!("{} speaks {}", merchant.origin(), merchant.version());
+    /// if let Some(agreed) = merchant.negotiated() {
+    ///     println!("{}", agreed.explain());
+    /// }
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Origin`] for what is no `https` origin, [`Error::Transport`] when nothing
-    /// answers, [`Error::Discovery`] when the answer is no profile or offers no usable endpoint.
+    /// [`ConfigError::Origin`] for what is no `https` origin; [`Error::Discovery`] when there is no
+    /// answer or no profile, or when it offers nothing that the agent speaks: it says what was
+    /// offered, and why each offer was refused.
     pub async fn connect(&self, origin: &str) -> Result<Merchant, Error> {
         discovery::connect(self, origin).await
     }
@@ -147,12 +156,22 @@ pub struct AgentBuilder {
     transport: Option<Arc<dyn Transport>>,
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
+    releases: Vec<Release>,
     development: bool,
     response_limit: usize,
     timeout: Duration,
 }
 
 impl AgentBuilder {
+    /// A release that the agent speaks: the `RELEASE` of a generated client. Several may be given;
+    /// the newest that a merchant speaks too is chosen, and
+    /// [`Merchant::version`](crate::Merchant::version) says which. Without any, a merchant is spoken
+    /// to at its own version, and nothing is negotiated.
+    pub fn release(mut self, release: Release) -> Self {
+        self.releases.push(release);
+        self
+    }
+
     /// The secret from which [call ids](crate::CallId) become keys: 32 random bytes or more, the
     /// same in every process of the agent, for ever.
     pub fn id_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
@@ -283,6 +302,12 @@ impl AgentBuilder {
             last,
             clock: self.clock,
             randomness: self.randomness,
+            releases: (self.releases.into_iter())
+                .map(|release| match self.development {
+                    true => release.development(),
+                    false => release,
+                })
+                .collect(),
             development: self.development,
             response_limit: self.response_limit,
             timeout: self.timeout,

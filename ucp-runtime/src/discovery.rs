@@ -1,171 +1,137 @@
-//! Finding a merchant from its origin.
+//! Finding a merchant from its origin: which profile counts, and what is agreed by it.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Inner};
 use crate::endpoint;
-use crate::error::{DiscoveryError, DiscoveryProblem, Error, Offer, shown};
-use crate::execute;
-use crate::ids;
+use crate::error::{DiscoveryError, DiscoveryProblem, Error};
+use crate::fetch;
 use crate::merchant::Merchant;
+use crate::negotiation::{Choice, Negotiated, Release, choose, negotiate};
+use crate::profile::{Envelope, Profile, PublishedKeys};
 use crate::response::RawResponse;
-use crate::wire;
-use http::{Method, StatusCode};
-use serde_json::Value;
+use std::sync::Arc;
 use url::Url;
 
+/// The service that is looked for where the agent was given no release.
 const SERVICE: &str = "dev.ucp.shopping";
-/// The protocol wants no less than 128 KiB.
-const LIMIT: usize = 256 * 1024;
+
+/// What is known of a merchant, apart from who asks.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) version: String,
+    pub(crate) endpoint: String,
+    pub(crate) profile: Profile,
+    pub(crate) keys: Arc<PublishedKeys>,
+    /// `None` where the agent was given no release.
+    pub(crate) negotiated: Option<Negotiated>,
+}
 
 pub(crate) async fn connect(agent: &Agent, origin: &str) -> Result<Merchant, Error> {
-    let inner = agent.inner();
-    let root = endpoint::origin(origin, inner.development)?;
+    let root = endpoint::origin(origin, agent.inner().development)?;
     let origin = root.origin().ascii_serialization();
-    let mut url = root;
+    let found = find(agent.inner(), root).await?;
+    Ok(Merchant::found(agent, origin, found))
+}
+
+/// The keys of the merchant at an origin.
+pub(crate) async fn keys(agent: &Agent, origin: &str) -> Result<Arc<PublishedKeys>, Error> {
+    let root = endpoint::origin(origin, agent.inner().development)?;
+    let found = find(agent.inner(), root).await?;
+    Ok(found.keys.clone())
+}
+
+async fn find(agent: &Inner, origin: Url) -> Result<Arc<Found>, Error> {
+    let found = discover(agent, origin).await;
+    let found = found.map_err(|error| Error::Discovery(Arc::new(error)))?;
+    tracing::debug!(
+        version = found.version,
+        endpoint = found.endpoint,
+        "found a merchant"
+    );
+    Ok(Arc::new(found))
+}
+
+/// Fetches the profile and, where another version is to be spoken, the one that it names for that.
+/// The two are never merged.
+async fn discover(agent: &Inner, origin: Url) -> Result<Found, DiscoveryError> {
+    let mut url = origin;
     url.set_path("/.well-known/ucp");
-
-    let request_id = ids::random(inner.randomness.as_ref())
-        .map_err(|problem| Error::not_sent("discovery", problem))?;
-    let headers = execute::base_headers(inner, request_id)
-        .map_err(|problem| Error::not_sent("discovery", problem))?;
-    let request = execute::Message {
-        method: Method::GET,
-        url: url.clone(),
-        headers,
-        body: None,
-    };
-    let (response, broken) = execute::exchange(inner, request, inner.timeout, LIMIT).await?;
-
-    let found = match (response.status(), broken) {
-        (status, _) if status.is_redirection() => Err(match response.location() {
-            Some(to) => DiscoveryProblem::Redirect { to: shown(to) },
-            None => DiscoveryProblem::Status(status),
-        }),
-        (StatusCode::OK, None) => response
-            .json()
-            .map_err(DiscoveryProblem::Body)
-            .and_then(|profile| bind(profile, inner.development)),
-        (StatusCode::OK, Some(problem)) => Err(DiscoveryProblem::Body(problem)),
-        (status, _) => Err(DiscoveryProblem::Status(status)),
-    };
-    match found {
-        Ok(Binding {
-            version,
-            endpoint,
-            profile,
-        }) => {
-            tracing::debug!(origin, version, endpoint, "found a merchant");
-            Ok(Merchant::found(agent, origin, endpoint, version, profile))
+    let (document, response) = fetch::json(agent, &url).await?;
+    let fail = |problem| failed(&url, problem, &response);
+    // The version is read first: it says which shape the rest has, and a shape still to come must
+    // not hide it.
+    let envelope = Envelope::read(&document)
+        .map_err(DiscoveryProblem::NotAProfile)
+        .map_err(fail)?;
+    if agent.releases.is_empty() {
+        let mut own = Release::new(&envelope.version, SERVICE);
+        if agent.development {
+            own = own.development();
         }
-        Err(problem) => Err(failed(url, problem, response)),
+        return agree(document, &own, false).map_err(fail);
     }
+    let choice = choose(&envelope, &agent.releases)
+        .map_err(DiscoveryProblem::NoRelease)
+        .map_err(fail)?;
+    let leaf = match choice {
+        Choice::Here(release) => return agree(document, release, true).map_err(fail),
+        Choice::Leaf(leaf) => leaf,
+    };
+    let (document, response) = fetch::json(agent, &leaf.url).await?;
+    let fail = |problem| failed(&leaf.url, problem, &response);
+    let envelope = Envelope::read(&document)
+        .map_err(DiscoveryProblem::NotAProfile)
+        .map_err(fail)?;
+    leaf.check(&envelope)
+        .map_err(DiscoveryProblem::NotTheLeaf)
+        .map_err(fail)?;
+    agree(document, leaf.release, true).map_err(fail)
 }
 
-fn failed(url: Url, problem: DiscoveryProblem, response: RawResponse) -> Error {
-    Error::Discovery(Box::new(DiscoveryError {
-        url,
-        problem,
-        response: Some(response),
-    }))
-}
-
-#[derive(Debug)]
-struct Binding {
-    version: String,
-    endpoint: String,
-    profile: Value,
-}
-
-/// Picks the REST endpoint out of a profile. The version is read first: it says which shape the rest
-/// has, and a shape still to come must not hide it.
-fn bind(profile: Value, development: bool) -> Result<Binding, DiscoveryProblem> {
-    let Some(version) = profile.get("ucp").and_then(|ucp| wire::tag(ucp, "version")) else {
-        return Err(DiscoveryProblem::NoVersion {
-            flat: wire::has(&profile, "version"),
+/// Agrees with a merchant by one profile. Without a release of the agent's, `release` is the
+/// profile's own and only the endpoint is of interest.
+fn agree(
+    document: serde_json::Value,
+    release: &Release,
+    negotiated: bool,
+) -> Result<Found, DiscoveryProblem> {
+    let profile = Profile::read(document).map_err(DiscoveryProblem::NotAProfile)?;
+    let agreed = negotiate(&profile, release).map_err(DiscoveryProblem::NoRelease)?;
+    let agreed = agreed.require(&release.requirements());
+    let Some(endpoint) = agreed.endpoint() else {
+        return Err(DiscoveryProblem::NoEndpoint {
+            version: profile.version.clone(),
+            service: release.service().to_owned(),
+            offers: agreed.offers().to_vec(),
         });
     };
-    let version = version.to_owned();
-    let service = profile
-        .get("ucp")
-        .and_then(|ucp| ucp.get("services"))
-        .and_then(|services| services.get(SERVICE));
-    let offered = match service {
-        Some(Value::Array(bindings)) => bindings.iter().map(Offered::of_binding).collect(),
-        Some(service @ Value::Object(_)) => Offered::of_transports(service),
-        _ => Vec::new(),
-    };
-    let mut offers = Vec::new();
-    for offer in offered {
-        match offer.judge(&version, development) {
-            Ok(endpoint) => {
-                return Ok(Binding {
-                    version,
-                    endpoint,
-                    profile,
-                });
-            }
-            Err(refused) => offers.push(Offer {
-                transport: offer.transport.to_owned(),
-                version: offer.version.unwrap_or("of no version").to_owned(),
-                refused,
-            }),
-        }
-    }
-    Err(DiscoveryProblem::NoEndpoint {
-        version,
-        service: SERVICE,
-        offers,
+    Ok(Found {
+        version: agreed.version().to_owned(),
+        endpoint: endpoint.to_owned(),
+        keys: Arc::new(profile.keys.clone()),
+        profile,
+        negotiated: negotiated.then_some(agreed),
     })
 }
 
-/// One way in which a profile offers the service.
-struct Offered<'p> {
-    transport: &'p str,
-    version: Option<&'p str>,
-    endpoint: Option<&'p str>,
-}
-
-impl<'p> Offered<'p> {
-    /// An entry of the list that profiles have from 2026-01-23 on.
-    fn of_binding(binding: &'p Value) -> Self {
-        Self {
-            transport: wire::tag(binding, "transport").unwrap_or("of no transport"),
-            version: wire::tag(binding, "version"),
-            endpoint: wire::tag(binding, "endpoint"),
-        }
-    }
-
-    /// The transports of the single object that profiles have in 2026-01-11.
-    fn of_transports(service: &'p Value) -> Vec<Self> {
-        ["rest", "mcp", "a2a", "embedded"]
-            .into_iter()
-            .filter_map(|transport| {
-                let entry = service.get(transport).filter(|entry| entry.is_object())?;
-                Some(Self {
-                    transport,
-                    version: wire::tag(service, "version"),
-                    endpoint: wire::tag(entry, "endpoint"),
-                })
-            })
-            .collect()
-    }
-
-    /// The endpoint, or why the offer cannot be taken.
-    fn judge(&self, version: &str, development: bool) -> Result<String, String> {
-        if self.transport != "rest" {
-            return Err("not the REST transport".to_owned());
-        }
-        if self.version.is_some_and(|own| own != version) {
-            return Err(format!("not of the profile's version {version}"));
-        }
-        let endpoint = self.endpoint.ok_or("without an endpoint")?;
-        endpoint::base(endpoint, development).map_err(|error| error.to_string())
+fn failed(url: &Url, problem: DiscoveryProblem, response: &RawResponse) -> DiscoveryError {
+    let mut response = response.clone();
+    response.shorten(fetch::KEPT);
+    DiscoveryError {
+        url: url.clone(),
+        problem,
+        response: Some(response),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn bind(document: Value) -> Result<Found, DiscoveryProblem> {
+        let envelope = Envelope::read(&document).map_err(DiscoveryProblem::NotAProfile)?;
+        agree(document, &Release::new(envelope.version, SERVICE), false)
+    }
 
     #[test]
     fn reads_the_shape_of_january_11() {
@@ -173,10 +139,10 @@ mod tests {
             "version": "2026-01-11", "rest": {"endpoint": "https://m.example/api/"},
             "mcp": null, "a2a": null, "embedded": null,
         }}}});
-        let binding = bind(profile.clone(), false).unwrap();
-        assert_eq!(binding.version, "2026-01-11");
-        assert_eq!(binding.endpoint, "https://m.example/api");
-        assert_eq!(binding.profile, profile);
+        let found = bind(profile.clone()).unwrap();
+        assert_eq!(found.version, "2026-01-11");
+        assert_eq!(found.endpoint, "https://m.example/api");
+        assert_eq!(found.profile.document, profile);
     }
 
     #[test]
@@ -186,9 +152,9 @@ mod tests {
             {"transport": "rest", "version": "2026-01-23", "endpoint": "https://m.example/old"},
             {"transport": "rest", "version": "2026-04-08", "endpoint": "https://m.example/v2"},
         ]}}});
-        let binding = bind(profile, false).unwrap();
+        let found = bind(profile).unwrap();
         assert_eq!(
-            (binding.version.as_str(), binding.endpoint.as_str()),
+            (found.version.as_str(), found.endpoint.as_str()),
             ("2026-04-08", "https://m.example/v2")
         );
     }
@@ -202,7 +168,7 @@ mod tests {
             {"transport": "rest", "version": "2026-08-25"},
             {"transport": "rest", "endpoint": "http://u:SECRET@m.example/x?t=SECRET"},
         ]}}});
-        let problem = bind(profile, false).unwrap_err().to_string();
+        let problem = bind(profile).unwrap_err().to_string();
         assert_eq!(
             problem,
             "its profile of version 2026-08-25 offers no usable REST endpoint for dev.ucp.shopping: \
@@ -215,18 +181,35 @@ mod tests {
     }
 
     #[test]
-    fn only_ucp_version_counts() {
+    fn c102_the_wrapper_says_the_version() {
         for (profile, flat) in [
-            (json!({"version": "2026-04-08", "services": {}}), true),
+            (json!({"version": "2026-04-08"}), true),
+            (
+                json!({"ucp": {}, "version": "2026-04-08", "services": {}}),
+                true,
+            ),
             (json!({"ucp": {}}), false),
             (json!([]), false),
             (json!({"ucp": {"version": 20260408}}), false),
         ] {
-            match bind(profile, false) {
-                Err(DiscoveryProblem::NoVersion { flat: found }) => assert_eq!(found, flat),
+            match bind(profile) {
+                Err(DiscoveryProblem::NotAProfile(found)) => assert_eq!(found.flat, flat),
                 other => panic!("{other:?}"),
             }
         }
+        // Seen in the wild: all of a profile but its wrapper.
+        let endpoint =
+            json!({"dev.ucp.shopping": [{"transport": "rest", "endpoint": "https://m.example"}]});
+        let found = bind(json!({"version": "2026-04-08", "services": endpoint})).unwrap();
+        assert_eq!(found.endpoint, "https://m.example");
+        assert_eq!(
+            found.profile.notes[0].to_string(),
+            "$: the `ucp` wrapper is absent; its members are read from the root"
+        );
+    }
+
+    #[test]
+    fn a_profile_without_the_service_offers_nothing() {
         for services in [
             json!(null),
             json!([]),
@@ -235,7 +218,7 @@ mod tests {
         ] {
             let profile = json!({"ucp": {"version": "2026-04-08", "services": services}});
             assert!(matches!(
-                bind(profile, false),
+                bind(profile),
                 Err(DiscoveryProblem::NoEndpoint { offers, .. }) if offers.is_empty()
             ));
         }

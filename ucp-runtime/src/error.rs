@@ -4,11 +4,15 @@
 //! [`Error::response`].
 
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
+use crate::negotiation::{NoRelease, NotTheLeaf};
+use crate::profile::NotAProfile;
 use crate::response::RawResponse;
 use crate::transport::{BoxError, TransportError};
 use crate::wire::{DecodeError, Violations};
 use http::{HeaderName, Method, StatusCode};
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 use url::Url;
 
 /// Everything that can go wrong between building an agent and reading an answer.
@@ -42,9 +46,10 @@ pub enum Error {
     /// A 2xx answer that says by `ucp.status: error` that the operation was not done.
     #[error(transparent)]
     Declined(Box<Declined>),
-    /// A merchant whose profile cannot be used.
+    /// A merchant that was not found, or that cannot be agreed with. It is shared by all who asked
+    /// at the time.
     #[error(transparent)]
-    Discovery(Box<DiscoveryError>),
+    Discovery(Arc<DiscoveryError>),
     /// An answer that says nothing about what happens next.
     #[error(transparent)]
     NoHandoff(Box<NoHandoff>),
@@ -465,21 +470,26 @@ pub enum BodyProblem {
     },
 }
 
-/// A merchant whose profile cannot be used.
+/// A merchant that was not found, or that cannot be agreed with.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DiscoveryError {
-    /// The URL of the profile.
+    /// The URL of the profile: the merchant's own, or one that it names for another version.
     pub url: Url,
     /// What is wrong.
     pub problem: DiscoveryProblem,
-    /// The answer, where there was one.
+    /// The answer, where there was one, with no more than the first 4 KiB of its body.
     pub response: Option<RawResponse>,
 }
 
 impl fmt::Display for DiscoveryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no merchant at {}: {}", self.url, self.problem)
+        write!(
+            f,
+            "no merchant at {}: {}",
+            shown(self.url.as_str()),
+            self.problem
+        )
     }
 }
 
@@ -493,31 +503,49 @@ impl std::error::Error for DiscoveryError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoveryProblem {
+    /// The request for it could not be made. Nothing was sent.
+    #[error("it was not asked for: {0}")]
+    NotSent(RequestError),
+    /// No answer arrived.
+    #[error("{0}")]
+    NoAnswer(TransportError),
+    /// The answer did not end in time.
+    #[error("its answer did not end within {after:?}")]
+    Timeout {
+        /// How long was waited.
+        after: Duration,
+    },
     /// A redirect, which a profile must not be (and which is not followed).
     #[error("it redirects to {to}: connect to that origin if you trust it")]
     Redirect {
         /// The target, as the `Location` header has it but without query and fragment.
         to: String,
     },
-    /// Another status than 200: there is no profile, or something bars the way to it.
-    #[error("it answered {}: there is no profile, or something bars the way to it", .0.as_u16())]
+    /// Something bars the way: a status that asks for a login or for patience.
+    #[error("it answered {}: something bars the way, such as a login or a bot wall; do not ask again at once", .0.as_u16())]
+    Blocked(StatusCode),
+    /// Another status than 200.
+    #[error("it answered {}: there is no profile", .0.as_u16())]
     Status(StatusCode),
     /// A body that is no JSON.
     #[error("{0}, so this is not a profile")]
     Body(BodyProblem),
-    /// JSON without a `ucp.version`.
-    #[error("it has no `ucp.version`, so this is not a profile{}", if *.flat { " (a `version` at the root does not count)" } else { "" })]
-    NoVersion {
-        /// Whether the root has a `version` instead.
-        flat: bool,
-    },
+    /// JSON that is no profile.
+    #[error(transparent)]
+    NotAProfile(NotAProfile),
+    /// A merchant that speaks none of the agent's releases.
+    #[error("{0}")]
+    NoRelease(NoRelease),
+    /// A profile of another version than it was named for.
+    #[error(transparent)]
+    NotTheLeaf(NotTheLeaf),
     /// A profile that offers no endpoint which this runtime can use.
     #[error("its profile of version {version} offers no usable REST endpoint for {service}: {}", join(.offers))]
     NoEndpoint {
         /// The profile's `ucp.version`.
         version: String,
         /// The service that was looked for.
-        service: &'static str,
+        service: String,
         /// What was offered, and why each offer was refused.
         offers: Vec<Offer>,
     },
@@ -587,6 +615,11 @@ impl fmt::Display for Declined {
 }
 
 impl std::error::Error for Declined {}
+
+/// What did not happen in time.
+#[derive(Debug, thiserror::Error)]
+#[error("no whole answer within {0:?}")]
+pub(crate) struct Late(pub(crate) Duration);
 
 /// A length, printed where a text must not be.
 pub(crate) struct Length(pub(crate) usize);
@@ -669,7 +702,7 @@ mod tests {
         );
         let error = DiscoveryProblem::NoEndpoint {
             version: "2026-08-25".into(),
-            service: "dev.ucp.shopping",
+            service: "dev.ucp.shopping".into(),
             offers: vec![Offer {
                 transport: "mcp".into(),
                 version: "2026-08-25".into(),

@@ -3,7 +3,7 @@
 
 use crate::agent::Inner;
 use crate::call::Inputs;
-use crate::error::{BodyProblem, Error, NoAnswer, RequestError};
+use crate::error::{BodyProblem, Error, Late, NoAnswer, RequestError};
 use crate::headers;
 use crate::hooks::{self, Outgoing, Trust};
 use crate::ids::Keys;
@@ -232,12 +232,7 @@ pub(crate) async fn send(request: &Request) -> Result<Answer, Error> {
     )
     .instrument(span)
     .await?;
-    Answer::new(
-        raw,
-        broken,
-        request.keys.clone(),
-        request.merchant.version(),
-    )
+    Answer::new(raw, broken, request.keys.clone(), &request.merchant)
 }
 
 /// One request and its answer, with as much of the body as there is.
@@ -275,8 +270,7 @@ pub(crate) async fn exchange(
         Some(Ok(response)) => response,
         Some(Err(error)) => return Err(no_answer(error)),
         None => {
-            let late = format!("no answer within {timeout:?}");
-            return Err(no_answer(TransportError::new(late)));
+            return Err(no_answer(TransportError::new(Late(timeout))));
         }
     };
     tracing::debug!(status = response.status().as_u16(), "answered");
@@ -287,7 +281,7 @@ pub(crate) async fn exchange(
         Some(broken) => broken.or_else(|| short(&raw, bytes.len())),
         None => Some(BodyProblem::Truncated {
             received: bytes.len(),
-            source: format!("the answer did not end within {timeout:?}").into(),
+            source: Late(timeout).into(),
         }),
     };
     raw.fill(bytes.freeze(), broken.is_none());

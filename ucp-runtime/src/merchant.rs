@@ -1,9 +1,11 @@
 //! A merchant: where its requests go and what it speaks.
 
 use crate::agent::Agent;
+use crate::discovery::Found;
 use crate::endpoint;
 use crate::error::Error;
-use serde_json::Value;
+use crate::negotiation::Negotiated;
+use crate::profile::{Profile, PublishedKeys};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,9 +16,14 @@ pub struct Merchant(Arc<Inner>);
 struct Inner {
     agent: Agent,
     origin: String,
-    version: String,
-    endpoint: String,
-    profile: Value,
+    known: Known,
+}
+
+enum Known {
+    /// Through its profile.
+    Found(Arc<Found>),
+    /// By other means.
+    Told { version: String, endpoint: String },
 }
 
 impl Merchant {
@@ -52,26 +59,19 @@ impl Merchant {
         Ok(Self(Arc::new(Inner {
             agent: agent.clone(),
             origin,
-            version: version.to_owned(),
-            endpoint,
-            profile: Value::Null,
+            known: Known::Told {
+                version: version.to_owned(),
+                endpoint,
+            },
         })))
     }
 
-    /// A merchant whose origin and endpoint were checked already.
-    pub(crate) fn found(
-        agent: &Agent,
-        origin: String,
-        endpoint: String,
-        version: String,
-        profile: Value,
-    ) -> Self {
+    /// A merchant as discovery found it.
+    pub(crate) fn found(agent: &Agent, origin: String, found: Arc<Found>) -> Self {
         Self(Arc::new(Inner {
             agent: agent.clone(),
             origin,
-            version,
-            endpoint,
-            profile,
+            known: Known::Found(found),
         }))
     }
 
@@ -87,22 +87,69 @@ impl Merchant {
         &self.0.origin
     }
 
-    /// The merchant's `ucp.version`, for example `2026-04-08`.
+    /// The release that is spoken with the merchant, for example `2026-04-08`: what says which
+    /// generated client to use.
+    ///
+    /// ```no_run
+    /// # mod april { pub const RELEASE: ucp_runtime::Release = ucp_runtime::Release::generated("2026-04-08", "dev.ucp.shopping", &[]); }
+    /// # mod january { pub const RELEASE: ucp_runtime::Release = ucp_runtime::Release::generated("2026-01-23", "dev.ucp.shopping", &[]); }
+    /// # async fn example() -> Result<(), ucp_runtime::Error> {
+    /// // `april` and `january` are generated, each from its release.
+    /// let agent = ucp_runtime::Agent::builder("https://agent.example/.well-known/ucp")?
+    ///     .release(april::RELEASE)
+    ///     .release(january::RELEASE)
+    ///     .build()?;
+    /// let merchant = agent.connect("https://shop.example").await?;
+    /// if merchant.version() == april::RELEASE.version() {
+    ///     // april::Client::new(&merchant)
+    /// } else {
+    ///     // january::Client::new(&merchant)
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn version(&self) -> &str {
-        &self.0.version
+        match &self.0.known {
+            Known::Found(found) => &found.version,
+            Known::Told { version, .. } => version,
+        }
     }
 
     /// The base URL of the merchant's REST contract, without a slash at its end.
     #[must_use]
     pub fn endpoint(&self) -> &str {
-        &self.0.endpoint
+        match &self.0.known {
+            Known::Found(found) => &found.endpoint,
+            Known::Told { endpoint, .. } => endpoint,
+        }
     }
 
-    /// The profile as it arrived; `null` for [`Merchant::at`].
+    /// What was agreed with the merchant and what was left out, and why. `None` when the agent was
+    /// given no [`release`](crate::AgentBuilder::release), and for [`Merchant::at`].
     #[must_use]
-    pub fn profile(&self) -> &Value {
-        &self.0.profile
+    pub fn negotiated(&self) -> Option<&Negotiated> {
+        self.discovered()?.negotiated.as_ref()
+    }
+
+    /// The profile by which that was agreed; `None` for [`Merchant::at`].
+    #[must_use]
+    pub fn profile(&self) -> Option<&Profile> {
+        Some(&self.discovered()?.profile)
+    }
+
+    /// The keys that the profile had when the merchant was found. A verifier asks a
+    /// [`KeySource`](crate::KeySource), such as the agent, which knows the present ones.
+    #[must_use]
+    pub fn keys(&self) -> Option<&PublishedKeys> {
+        Some(&self.discovered()?.keys)
+    }
+
+    fn discovered(&self) -> Option<&Found> {
+        match &self.0.known {
+            Known::Found(found) => Some(found),
+            Known::Told { .. } => None,
+        }
     }
 }
 

@@ -13,8 +13,8 @@ mod release;
 mod requires;
 
 pub use explain::Explain;
-pub use release::{Choice, Leaf, NoRelease, NotTheLeaf, Release, choose};
-pub use requires::{Requires, Unmet};
+pub use release::{Choice, Covered, Leaf, NoRelease, NotTheLeaf, Release, choose};
+pub use requires::{Bound, Requires, Unmet};
 
 use crate::anomaly::Anomaly;
 use crate::authority::Unbound;
@@ -193,15 +193,15 @@ impl fmt::Display for Why {
 pub fn negotiate(profile: &Profile, release: &Release) -> Result<Negotiated, NoRelease> {
     if !release.is_served_by(&profile.version) {
         return Err(NoRelease {
-            ours: vec![release.version.clone()],
+            ours: vec![release.version().to_owned()],
             version: profile.version.clone(),
             refused: Vec::new(),
         });
     }
     let mut agreed = Negotiated {
-        version: release.version.clone(),
+        version: release.version().to_owned(),
         profile_version: profile.version.clone(),
-        service: release.service.clone(),
+        service: release.service().to_owned(),
         endpoint: None,
         offers: Vec::new(),
         capabilities: BTreeMap::new(),
@@ -228,7 +228,7 @@ impl Negotiated {
 
     fn services(&mut self, profile: &Profile, release: &Release) {
         for (name, entries) in profile.services.iter() {
-            if name != release.service {
+            if name != release.service() {
                 self.leave_out(Kind::Service, name, None, Why::NotOurs);
                 continue;
             }
@@ -250,6 +250,10 @@ impl Negotiated {
     fn intersect(&mut self, profile: &Profile, release: &Release) {
         let shape = Shape::of(&profile.version);
         let by_name = shape.matches_by_name();
+        let mut offered: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, version) in release.capabilities() {
+            offered.entry(name).or_default().push(version);
+        }
         for (name, entries) in profile.capabilities.iter() {
             let is_core = name.starts_with("dev.ucp.");
             let mut usable: Vec<(&str, &Capability)> = Vec::with_capacity(entries.len());
@@ -273,7 +277,7 @@ impl Negotiated {
                     None => self.leave_out(Kind::Capability, name, None, Why::NoVersion),
                 }
             }
-            let Some(ours) = release.capabilities.get(name) else {
+            let Some(ours) = offered.get(name) else {
                 if !usable.is_empty() {
                     self.leave_out(Kind::Capability, name, None, Why::NotOurs);
                 }
@@ -300,7 +304,7 @@ impl Negotiated {
                 None if usable.is_empty() => {}
                 None => {
                     let why = Why::NoCommonVersion {
-                        ours: ours.clone(),
+                        ours: ours.iter().map(|version| (*version).to_owned()).collect(),
                         theirs: usable
                             .iter()
                             .map(|(version, _)| (*version).to_owned())
@@ -311,8 +315,8 @@ impl Negotiated {
             }
         }
         let theirs: HashSet<&str> = profile.capabilities.iter().map(|(name, _)| name).collect();
-        for name in release.capabilities.keys() {
-            if !theirs.contains(name.as_str()) {
+        for name in offered.keys() {
+            if !theirs.contains(name) {
                 self.leave_out(Kind::Capability, name, None, Why::NotTheirs);
             }
         }

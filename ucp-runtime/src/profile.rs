@@ -599,18 +599,6 @@ pub struct PublishedKey {
     pub jwk: Map,
 }
 
-/// Where a verifier finds the keys that a signature names.
-pub trait KeySource {
-    /// The keys with an id: usually one, more when an id was published twice.
-    fn with_id(&self, kid: &str) -> impl Iterator<Item = &PublishedKey>;
-}
-
-impl KeySource for PublishedKeys {
-    fn with_id(&self, kid: &str) -> impl Iterator<Item = &PublishedKey> {
-        PublishedKeys::with_id(self, kid)
-    }
-}
-
 /// The members of a JWK that only its owner may have (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1).
 const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 

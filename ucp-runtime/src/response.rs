@@ -1,11 +1,13 @@
 //! What comes back: the answer as it arrived, and as the operation's types read it.
 
 use crate::anomaly::Anomaly;
+use crate::context::Context;
 use crate::error::{
     BodyError, BodyProblem, Declined, Error, NoHandoff, RetryAfter, StatusError, shown,
 };
 use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
+use crate::merchant::Merchant;
 use crate::wire::{self, Note, Read};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
@@ -74,6 +76,13 @@ impl RawResponse {
     pub(crate) fn fill(&mut self, bytes: Bytes, whole: bool) {
         self.bytes = bytes;
         self.whole = whole;
+    }
+
+    /// Keeps no more than the beginning of the body.
+    pub(crate) fn shorten(&mut self, length: usize) {
+        if let Some(head) = self.bytes.get(..length) {
+            self.fill(Bytes::copy_from_slice(head), false);
+        }
     }
 
     pub(crate) fn request_line(&self) -> String {
@@ -282,6 +291,7 @@ pub struct Response<T, F> {
     notes: Vec<Note>,
     anomalies: Vec<Anomaly>,
     keys: Keys,
+    merchant: Merchant,
 }
 
 impl<T, F> Response<T, F> {
@@ -372,6 +382,13 @@ impl<T, F> Response<T, F> {
         &self.anomalies
     }
 
+    /// What the answer says about itself in its `ucp` member: the capabilities that it makes use of,
+    /// and its registries in the order that the merchant prefers.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        Context::of(&self.raw.bytes, self.merchant.clone())
+    }
+
     /// What happens next.
     ///
     /// # Errors
@@ -406,6 +423,7 @@ pub(crate) struct Answer {
     pub(crate) value: Value,
     pub(crate) anomalies: Vec<Anomaly>,
     pub(crate) keys: Keys,
+    pub(crate) merchant: Merchant,
 }
 
 impl Answer {
@@ -414,7 +432,7 @@ impl Answer {
         raw: RawResponse,
         broken: Option<BodyProblem>,
         keys: Keys,
-        version: &str,
+        merchant: &Merchant,
     ) -> Result<Self, Error> {
         if !raw.status.is_success() {
             return Err(Error::Status(Box::new(raw.into_status_error())));
@@ -433,10 +451,10 @@ impl Answer {
             anomalies.push(Anomaly::NoContentType);
         }
         if let Some(found) = value.get("ucp").and_then(|ucp| wire::tag(ucp, "version"))
-            && found != version
+            && found != merchant.version()
         {
             anomalies.push(Anomaly::OtherVersion {
-                expected: version.to_owned(),
+                expected: merchant.version().to_owned(),
                 found: found.to_owned(),
             });
         }
@@ -445,6 +463,7 @@ impl Answer {
             value,
             anomalies,
             keys,
+            merchant: merchant.clone(),
         })
     }
 
@@ -470,6 +489,7 @@ impl Answer {
                 notes,
                 anomalies: self.anomalies,
                 keys: self.keys,
+                merchant: self.merchant,
             }),
             Err(error) => Err(Error::Body(Box::new(BodyError {
                 problem: BodyProblem::Shape(error),
@@ -573,7 +593,22 @@ mod tests {
             idempotency_key: None,
             request_id: uuid::Uuid::nil(),
         };
-        Answer::new(raw, None, keys, "2026-04-08")
+        let agent = crate::Agent::builder("https://a.example/profile").unwrap();
+        let agent = agent.transport(NotUsed).build().unwrap();
+        let at = "https://m.example";
+        let merchant = Merchant::at(&agent, at, at, "2026-04-08").unwrap();
+        Answer::new(raw, None, keys, &merchant)
+    }
+
+    struct NotUsed;
+    impl crate::Transport for NotUsed {
+        fn send(
+            &self,
+            _: http::Request<Bytes>,
+        ) -> crate::BoxFuture<'_, Result<http::Response<crate::ResponseBody>, crate::TransportError>>
+        {
+            unreachable!()
+        }
     }
 
     #[test]

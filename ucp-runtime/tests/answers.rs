@@ -327,7 +327,7 @@ async fn no_answer_says_whether_the_request_may_have_arrived() {
         Error::Transport(error) => {
             assert_eq!(
                 std::error::Error::source(&error).unwrap().to_string(),
-                "no answer within 50ms"
+                "no whole answer within 50ms"
             );
         }
         other => panic!("{other:?}"),

@@ -55,7 +55,8 @@ async fn discovers_and_fills_the_headers() {
     assert_eq!(merchant.origin(), shop.origin);
     assert_eq!(merchant.version(), RELEASE);
     assert_eq!(merchant.endpoint(), format!("{}/ucp/v2", shop.origin));
-    assert_eq!(merchant.profile()["ucp"]["version"], RELEASE);
+    assert_eq!(merchant.profile().unwrap().version, RELEASE);
+    assert!(merchant.negotiated().is_none());
     let discovery = shop.last();
     assert_eq!(discovery.target, "/.well-known/ucp");
     assert_eq!(discovery.header("ucp-agent"), Some(agent.ucp_agent()));
@@ -650,7 +651,11 @@ async fn discovery_errors_say_what_was_found() {
                 .response()
                 .map(|response| (response.status().as_u16(), response.bytes().clone()));
             match error {
-                Error::Discovery(error) => (error.to_string(), error.problem, kept.unwrap()),
+                Error::Discovery(error) => {
+                    let text = error.to_string();
+                    let error = Arc::into_inner(error).unwrap();
+                    (text, error.problem, kept.unwrap())
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -675,7 +680,7 @@ async fn discovery_errors_say_what_was_found() {
         "<html>bot?</html>",
     );
     let (_, found, kept) = problem_at(wall).await;
-    assert!(matches!(found, DiscoveryProblem::Status(status) if status == 403));
+    assert!(matches!(found, DiscoveryProblem::Blocked(status) if status == 403));
     assert_eq!(kept, (403, "<html>bot?</html>".into()));
 
     let soft_404 = support::http("200 OK", "Content-Type: text/html\r\n", "<html>404</html>");
@@ -705,7 +710,7 @@ async fn discovery_errors_say_what_was_found() {
     );
     let (_, found, kept) = problem_at(long).await;
     assert!(matches!(found, DiscoveryProblem::Body(_)));
-    assert_eq!(kept.1.len(), 256 * 1024);
+    assert_eq!(kept.1.len(), 4 * 1024);
 
     for origin in [
         "http://m.example",
@@ -722,7 +727,9 @@ async fn discovery_errors_say_what_was_found() {
     assert!(error.to_string().contains("development()"), "{error}");
     // Nobody listens there, so nothing was sent.
     match agent.connect("http://127.0.0.1:1").await.unwrap_err() {
-        Error::Transport(error) => assert!(!error.error.may_have_arrived()),
+        Error::Discovery(error) => assert!(
+            matches!(&error.problem, DiscoveryProblem::NoAnswer(error) if !error.may_have_arrived())
+        ),
         other => panic!("{other:?}"),
     }
 }

@@ -6,6 +6,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use ucp_runtime::Release;
 use ucp_runtime::serde_json::{Map, Value, json};
 
 /// An agent's server, on a free port of this machine.
@@ -17,18 +18,15 @@ pub(crate) struct AgentServer {
 }
 
 impl AgentServer {
-    /// Serves a profile that names these capabilities of one release.
+    /// Serves a profile that names what a generated client speaks.
     ///
     /// # Errors
     ///
     /// When no port is free.
-    pub(crate) async fn start(
-        release: &'static str,
-        capabilities: &[&str],
-    ) -> std::io::Result<Self> {
+    pub(crate) async fn start(release: &Release) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let origin = format!("http://{}", listener.local_addr()?);
-        let profile = profile(&origin, release, capabilities);
+        let profile = profile(&origin, release);
         let (arrived, orders) = mpsc::unbounded_channel();
         let router = Router::new()
             .route(
@@ -51,23 +49,23 @@ impl AgentServer {
 }
 
 /// A platform profile: who we are, what we understand, where to report orders.
-fn profile(origin: &str, release: &str, capabilities: &[&str]) -> Value {
+fn profile(origin: &str, release: &Release) -> Value {
     let mut registry = Map::new();
-    for name in capabilities {
+    for (name, version) in release.capabilities() {
         let document = name.rsplit('.').next().unwrap_or(name);
-        let config = match *name {
+        let config = match name {
             "dev.ucp.shopping.order" => {
                 json!({ "webhook_url": format!("{origin}/webhooks/orders") })
             }
             _ => json!({}),
         };
         let entry = json!({
-            "version": release,
-            "spec": format!("https://ucp.dev/{release}/specification/overview"),
-            "schema": format!("https://ucp.dev/{release}/schemas/shopping/{document}.json"),
+            "version": version,
+            "spec": format!("https://ucp.dev/{version}/specification/overview"),
+            "schema": format!("https://ucp.dev/{version}/schemas/shopping/{document}.json"),
             "config": config,
         });
-        registry.insert((*name).to_owned(), json!([entry]));
+        registry.insert(name.to_owned(), json!([entry]));
     }
-    json!({ "ucp": { "version": release, "services": {}, "capabilities": registry, "payment_handlers": {} } })
+    json!({ "ucp": { "version": release.version(), "services": {}, "capabilities": registry, "payment_handlers": {} } })
 }

@@ -25,11 +25,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .start()
         .await
         .map_err(|error| error as Box<dyn Error>)?;
-    let mut server = AgentServer::start(RELEASE, CAPABILITIES).await?;
+    let mut server = AgentServer::start(&RELEASE).await?;
 
     step("Discover the merchant");
     let agent = Agent::builder(&server.profile_url)?
         .id_secret(b"a secret of 32 bytes, kept for ever") // call ids become keys through it
+        .release(RELEASE) // what the generated client speaks
         .development() // plain HTTP, on this machine only
         .build()?;
     let merchant = agent.connect(sandbox.origin()).await?;

@@ -44,7 +44,7 @@ fn agent() -> Agent {
 /// A client of a merchant that answers a call with this body.
 async fn client(status: u16, media: &'static str, body: &Value) -> (Client, Heard) {
     let (origin, heard) = answering(status, media, body.to_string()).await;
-    let merchant = Merchant::at(&agent(), &origin, &origin, RELEASE).unwrap();
+    let merchant = Merchant::at(&agent(), &origin, &origin, RELEASE.version()).unwrap();
     (Client::new(&merchant), heard)
 }
 
@@ -213,7 +213,7 @@ async fn c33_a_profile_is_read_by_its_version() {
         let found = agent().connect(&origin).await.unwrap();
         assert_eq!(found.endpoint(), "http://127.0.0.1:9/api");
         assert_eq!(found.version(), profile["ucp"]["version"].as_str().unwrap());
-        assert_eq!(found.profile(), &profile);
+        assert_eq!(found.profile().unwrap().document, profile);
     }
 }
 
@@ -246,11 +246,10 @@ async fn c36_a_merchant_without_handlers_is_still_read() {
 
 /// A client of the sandbox merchant, of an agent with a profile that the merchant can read.
 async fn connected(merchant: &merchant::Running) -> Client {
-    let capabilities: serde_json::Map<String, Value> = CAPABILITIES
-        .iter()
-        .map(|name| ((*name).to_owned(), json!([{ "version": RELEASE }])))
+    let capabilities: serde_json::Map<String, Value> = (RELEASE.capabilities())
+        .map(|(name, version)| (name.to_owned(), json!([{ "version": version }])))
         .collect();
-    let profile = json!({ "ucp": { "version": RELEASE, "services": {}, "payment_handlers": {}, "capabilities": capabilities } });
+    let profile = json!({ "ucp": { "version": RELEASE.version(), "services": {}, "payment_handlers": {}, "capabilities": capabilities } });
     let (origin, _) = answering(200, "application/json", profile.to_string()).await;
     let agent = Agent::builder(&format!("{origin}/.well-known/ucp"))
         .unwrap()

@@ -44,7 +44,7 @@ const SECRETS: [&str; 7] = [
 pub(crate) struct Contract {
     pub(crate) release: String,
     pub(crate) title: String,
-    pub(crate) capabilities: Vec<String>,
+    pub(crate) capabilities: Vec<super::Capability>,
     /// Header parameters that the runtime fills.
     pub(crate) managed: Vec<String>,
     /// Those of them that are inputs nevertheless.
@@ -81,6 +81,10 @@ pub(crate) fn build(
     let mut model = Model {
         release: contract.release.clone(),
         docs: module_docs(&contract.title, &contract.release),
+        service: (operations.iter().chain(webhooks))
+            .map(|bodies| bodies.service.clone())
+            .find(|service| !service.is_empty())
+            .unwrap_or_default(),
         capabilities: contract.capabilities.clone(),
         ..Model::default()
     };

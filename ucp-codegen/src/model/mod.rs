@@ -25,8 +25,28 @@ pub(crate) struct Model {
     pub(crate) methods: Vec<Method>,
     /// What merchants send on their own; `success` is the body.
     pub(crate) webhooks: Vec<Method>,
-    /// The root names of the capabilities and extensions that the types cover.
-    pub(crate) capabilities: Vec<String>,
+    /// The service that the operations belong to.
+    pub(crate) service: String,
+    /// The capabilities and extensions that the types cover.
+    pub(crate) capabilities: Vec<Capability>,
+}
+
+/// A capability or an extension that the types cover.
+#[derive(Clone, Debug)]
+pub(crate) struct Capability {
+    /// Its root name.
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) extends: Vec<String>,
+    pub(crate) requires: Vec<Bound>,
+}
+
+/// Versions that an extension requires of the protocol (no name) or of a capability.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) capability: Option<String>,
+    pub(crate) min: String,
+    pub(crate) max: Option<String>,
 }
 
 /// A type that will exist.

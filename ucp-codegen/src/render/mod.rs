@@ -4,7 +4,7 @@ mod client;
 mod rules;
 mod types;
 
-use crate::model::{Item, Model, Presence, Ty};
+use crate::model::{Bound, Capability, Item, Model, Presence, Ty};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,14 +33,9 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
     let names = model.modules.keys().map(|name| ident(name));
     let client = client::render(model, &home, allow.as_ref());
     let docs = doc(&model.docs);
-    let release = &model.release;
-    let capabilities = &model.capabilities;
+    let release = release(model);
     let body = quote! {
-        /// The release of the contract that this code speaks.
-        pub const RELEASE: &str = #release;
-
-        /// The capabilities and extensions that these types cover, by their full names.
-        pub const CAPABILITIES: &[&str] = &[#(#capabilities),*];
+        #release
 
         #client
         #(pub use self::#names::*;)*
@@ -52,6 +47,54 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
             quote! { #docs pub mod #name { #body } }
         }
         None => body,
+    }
+}
+
+/// What the client speaks, as the runtime negotiates it.
+fn release(model: &Model) -> TokenStream {
+    let covered = model.capabilities.iter().map(|of| {
+        let Capability {
+            name,
+            version,
+            extends,
+            requires,
+        } = of;
+        let extends = (!extends.is_empty()).then(|| quote! { .extends(&[#(#extends),*]) });
+        let bounds = requires.iter().map(
+            |Bound {
+                 capability,
+                 min,
+                 max,
+             }| {
+                let max = match max {
+                    Some(max) => quote! { Some(#max) },
+                    None => quote! { None },
+                };
+                match capability {
+                    Some(name) => {
+                        quote! { Bound::capability(#name, #min, #max) }
+                    }
+                    None => quote! { Bound::protocol(#min, #max) },
+                }
+            },
+        );
+        let requires = (!requires.is_empty()).then(|| quote! { .requires(&[#(#bounds),*]) });
+        quote! { Covered::new(#name, #version) #extends #requires }
+    });
+    let (version, service) = (&model.release, &model.service);
+    let has_bounds = model.capabilities.iter().any(|of| !of.requires.is_empty());
+    let imports = match (model.capabilities.is_empty(), has_bounds) {
+        (true, _) => None,
+        (false, false) => Some(quote! { use ::ucp_runtime::negotiation::Covered; }),
+        (false, true) => Some(quote! { use ::ucp_runtime::negotiation::{Bound, Covered}; }),
+    };
+    quote! {
+        /// What this code speaks, to give to the agent: the release of the contract, and the
+        /// capabilities and extensions that the types cover.
+        pub const RELEASE: ::ucp_runtime::Release = {
+            #imports
+            ::ucp_runtime::Release::generated(#version, #service, &[#(#covered),*])
+        };
     }
 }
 

@@ -1,15 +1,17 @@
 //! Which release is spoken, and by which profile.
 
 use super::explain::Plain;
+use super::requires::{Bound, Requires};
 use crate::authority::Unbound;
 use crate::endpoint;
 use crate::error::shown;
 use crate::profile::{Envelope, Shape, by_date, date};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A release that an agent speaks, and what it can do there. Names and versions are those of the
-/// generated contract: they differ between releases.
+/// generated contract, which differ between releases: generated code has one as its `RELEASE`.
 ///
 /// ```
 /// use ucp_runtime::Release;
@@ -19,13 +21,69 @@ use std::fmt;
 ///     .capability("com.acme.loyalty", "2026-01-01")
 ///     .capability("com.acme.loyalty", "2026-07-01");
 /// assert_eq!(release.version(), "2026-04-08");
+/// assert_eq!(release.capabilities().count(), 3);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    pub(super) version: String,
-    pub(super) service: String,
-    pub(super) capabilities: BTreeMap<String, Vec<String>>,
+    pub(super) version: Cow<'static, str>,
+    pub(super) service: Cow<'static, str>,
+    covered: &'static [Covered],
+    added: Vec<(String, String)>,
     pub(super) development: bool,
+}
+
+/// A capability or an extension that generated types cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Covered {
+    name: &'static str,
+    version: &'static str,
+    extends: &'static [&'static str],
+    requires: &'static [Bound],
+}
+
+impl Covered {
+    /// A capability at a version. Written by generated code.
+    #[must_use]
+    pub const fn new(name: &'static str, version: &'static str) -> Self {
+        Self {
+            name,
+            version,
+            extends: &[],
+            requires: &[],
+        }
+    }
+
+    /// What it extends. Written by generated code.
+    #[must_use]
+    pub const fn extends(mut self, parents: &'static [&'static str]) -> Self {
+        self.extends = parents;
+        self
+    }
+
+    /// What its schema requires of other versions. Written by generated code.
+    #[must_use]
+    pub const fn requires(mut self, bounds: &'static [Bound]) -> Self {
+        self.requires = bounds;
+        self
+    }
+
+    /// Its full name, for example `dev.ucp.shopping.checkout`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its version.
+    #[must_use]
+    pub const fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// The capabilities that it extends; none for one that stands by itself.
+    #[must_use]
+    pub const fn parents(&self) -> &'static [&'static str] {
+        self.extends
+    }
 }
 
 impl Release {
@@ -33,9 +91,26 @@ impl Release {
     #[must_use]
     pub fn new(version: impl Into<String>, service: impl Into<String>) -> Self {
         Self {
-            version: version.into(),
-            service: service.into(),
-            capabilities: BTreeMap::new(),
+            version: Cow::Owned(version.into()),
+            service: Cow::Owned(service.into()),
+            covered: &[],
+            added: Vec::new(),
+            development: false,
+        }
+    }
+
+    /// The release that a generated client speaks. Written by generated code.
+    #[must_use]
+    pub const fn generated(
+        version: &'static str,
+        service: &'static str,
+        covered: &'static [Covered],
+    ) -> Self {
+        Self {
+            version: Cow::Borrowed(version),
+            service: Cow::Borrowed(service),
+            covered,
+            added: Vec::new(),
             development: false,
         }
     }
@@ -43,9 +118,30 @@ impl Release {
     /// Adds a capability or an extension at a version. One name may have several versions.
     #[must_use]
     pub fn capability(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        let versions = self.capabilities.entry(name.into()).or_default();
-        versions.push(version.into());
+        self.added.push((name.into(), version.into()));
         self
+    }
+
+    /// The capabilities and extensions, each with its version: those that the generated types cover,
+    /// then those that were added.
+    pub fn capabilities(&self) -> impl Iterator<Item = (&str, &str)> {
+        let covered = self.covered.iter().map(|of| (of.name, of.version));
+        covered.chain((self.added.iter()).map(|(name, version)| (name.as_str(), version.as_str())))
+    }
+
+    /// What the generated types cover.
+    #[must_use]
+    pub const fn covered(&self) -> &'static [Covered] {
+        self.covered
+    }
+
+    /// What the schemas that the types were generated from require, by the capability's name.
+    #[must_use]
+    pub fn requirements(&self) -> BTreeMap<String, Requires> {
+        let bound = self.covered.iter().filter(|of| !of.requires.is_empty());
+        bound
+            .map(|of| (of.name.to_owned(), Requires::of_bounds(of.requires)))
+            .collect()
     }
 
     /// Takes endpoints, leaves and schemas on loopback hosts, with `http` too. For development: on
@@ -58,14 +154,26 @@ impl Release {
 
     /// Its version.
     #[must_use]
-    pub fn version(&self) -> &str {
-        &self.version
+    pub const fn version(&self) -> &str {
+        match &self.version {
+            Cow::Borrowed(version) => version,
+            Cow::Owned(version) => version.as_str(),
+        }
+    }
+
+    /// The service whose endpoint is looked for, for example `dev.ucp.shopping`.
+    #[must_use]
+    pub const fn service(&self) -> &str {
+        match &self.service {
+            Cow::Borrowed(service) => service,
+            Cow::Owned(service) => service.as_str(),
+        }
     }
 
     /// Whether a profile of this version serves this release. In January 2026 a business takes
     /// every platform that is not newer than itself; later versions must be equal.
     pub(super) fn is_served_by(&self, profile: &str) -> bool {
-        self.version == profile
+        self.version() == profile
             || (Shape::of(profile).matches_by_name()
                 && date(&self.version).is_some_and(|ours| Some(ours) <= date(profile)))
     }
@@ -107,12 +215,12 @@ impl Leaf<'_> {
     ///
     /// [`NotTheLeaf`] when it is of another version: it must not be used.
     pub fn check(&self, fetched: &Envelope) -> Result<(), NotTheLeaf> {
-        if fetched.version == self.release.version {
+        if fetched.version == self.release.version() {
             return Ok(());
         }
         Err(NotTheLeaf {
             url: self.url.as_str().to_owned(),
-            expected: self.release.version.clone(),
+            expected: self.release.version().to_owned(),
             found: fetched.version.clone(),
         })
     }
@@ -181,16 +289,16 @@ impl std::error::Error for NoRelease {}
 /// [`NoRelease`] when there is none.
 pub fn choose<'r>(envelope: &Envelope, ours: &'r [Release]) -> Result<Choice<'r>, NoRelease> {
     let mut releases: Vec<&Release> = ours.iter().collect();
-    releases.sort_by(|a, b| by_date(&b.version, &a.version));
+    releases.sort_by(|a, b| by_date(b.version(), a.version()));
     let mut refused = Vec::new();
     for release in &releases {
-        if release.version == envelope.version {
+        if release.version() == envelope.version {
             return Ok(Choice::Here(release));
         }
-        if let Some(url) = envelope.supported_versions.get(&release.version) {
+        if let Some(url) = envelope.supported_versions.get(release.version()) {
             match endpoint::document(url, release.development) {
                 Ok(url) => return Ok(Choice::Leaf(Leaf { release, url })),
-                Err(why) => refused.push((release.version.clone(), why)),
+                Err(why) => refused.push((release.version().to_owned(), why)),
             }
         }
     }
@@ -200,12 +308,16 @@ pub fn choose<'r>(envelope: &Envelope, ours: &'r [Release]) -> Result<Choice<'r>
         return Ok(Choice::Here(release));
     }
     let others = envelope.supported_versions.keys();
-    for version in others.filter(|version| releases.iter().all(|ours| ours.version != **version)) {
+    for version in others.filter(|version| {
+        releases
+            .iter()
+            .all(|ours| ours.version() != version.as_str())
+    }) {
         refused.push((version.clone(), "not among ours"));
     }
     Err(NoRelease {
         ours: (releases.iter())
-            .map(|release| release.version.clone())
+            .map(|release| release.version().to_owned())
             .collect(),
         version: envelope.version.clone(),
         refused,

@@ -48,6 +48,40 @@ pub struct Requires {
     capabilities: BTreeMap<String, Range>,
 }
 
+/// One requirement of a schema that types were generated from; its bounds are inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    capability: Option<&'static str>,
+    min: &'static str,
+    max: Option<&'static str>,
+}
+
+impl Bound {
+    /// Of the protocol's version. Written by generated code.
+    #[must_use]
+    pub const fn protocol(min: &'static str, max: Option<&'static str>) -> Self {
+        Self {
+            capability: None,
+            min,
+            max,
+        }
+    }
+
+    /// Of a capability's version. Written by generated code.
+    #[must_use]
+    pub const fn capability(
+        name: &'static str,
+        min: &'static str,
+        max: Option<&'static str>,
+    ) -> Self {
+        Self {
+            capability: Some(name),
+            min,
+            max,
+        }
+    }
+}
+
 /// Inclusive bounds. What cannot be read admits nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Range {
@@ -86,6 +120,27 @@ impl Requires {
             protocol,
             capabilities,
         })
+    }
+
+    pub(super) fn of_bounds(bounds: &[Bound]) -> Self {
+        let mut requires = Self {
+            protocol: None,
+            capabilities: BTreeMap::new(),
+        };
+        for bound in bounds {
+            let range = Range {
+                min: Some(bound.min.to_owned()),
+                max: bound.max.map(str::to_owned),
+                readable: true,
+            };
+            match bound.capability {
+                Some(name) => {
+                    requires.capabilities.insert(name.to_owned(), range);
+                }
+                None => requires.protocol = Some(range),
+            }
+        }
+        requires
     }
 
     /// The first requirement that is not met. A parent that is not selected constrains nothing:
