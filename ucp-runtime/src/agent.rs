@@ -52,6 +52,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) development: bool,
+    pub(crate) strict: bool,
     pub(crate) response_limit: usize,
     pub(crate) timeout: Duration,
 }
@@ -84,6 +85,7 @@ impl Agent {
             clock: Arc::new(SystemClock),
             randomness: Arc::new(SystemRandomness),
             development: false,
+            strict: false,
             response_limit: 8 * 1024 * 1024,
             timeout: Duration::from_secs(30),
         })
@@ -148,6 +150,7 @@ pub struct AgentBuilder {
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
     development: bool,
+    strict: bool,
     response_limit: usize,
     timeout: Duration,
 }
@@ -222,6 +225,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Takes only answers that are exactly as the contract has them: see
+    /// [`Response::strict`](crate::Response::strict). For tests of a merchant rather than for buying
+    /// from one.
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
     /// How many bytes of an answer are read, at most. Default: 8 MiB.
     pub fn response_limit(mut self, bytes: usize) -> Self {
         self.response_limit = bytes;
@@ -284,6 +295,7 @@ impl AgentBuilder {
             clock: self.clock,
             randomness: self.randomness,
             development: self.development,
+            strict: self.strict,
             response_limit: self.response_limit,
             timeout: self.timeout,
         })))

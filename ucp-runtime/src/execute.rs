@@ -237,6 +237,7 @@ pub(crate) async fn send(request: &Request) -> Result<Answer, Error> {
         broken,
         request.keys.clone(),
         request.merchant.version(),
+        agent.strict,
     )
 }
 
