@@ -54,6 +54,7 @@ pub(crate) struct Inner {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) releases: Vec<Release>,
     pub(crate) development: bool,
+    pub(crate) strict: bool,
     pub(crate) response_limit: usize,
     pub(crate) timeout: Duration,
 }
@@ -87,6 +88,7 @@ impl Agent {
             randomness: Arc::new(SystemRandomness),
             releases: Vec::new(),
             development: false,
+            strict: false,
             response_limit: 8 * 1024 * 1024,
             timeout: Duration::from_secs(30),
         })
@@ -158,6 +160,7 @@ pub struct AgentBuilder {
     randomness: Arc<dyn Randomness>,
     releases: Vec<Release>,
     development: bool,
+    strict: bool,
     response_limit: usize,
     timeout: Duration,
 }
@@ -241,6 +244,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Takes only answers that are exactly as the contract has them: see
+    /// [`Response::strict`](crate::Response::strict). For tests of a merchant rather than for buying
+    /// from one.
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
     /// How many bytes of an answer are read, at most. Default: 8 MiB.
     pub fn response_limit(mut self, bytes: usize) -> Self {
         self.response_limit = bytes;
@@ -309,6 +320,7 @@ impl AgentBuilder {
                 })
                 .collect(),
             development: self.development,
+            strict: self.strict,
             response_limit: self.response_limit,
             timeout: self.timeout,
         })))

@@ -1,9 +1,12 @@
 //! What looked wrong in an answer and was lived with.
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;
 
 /// Something in an answer that the protocol does not allow, or that deserves a look, and that did
 /// not keep it from being used.
+///
+/// It serialises as a `code` for a program and a `text` for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Anomaly {
@@ -37,6 +40,36 @@ pub enum Anomaly {
     UnreadableExpiry,
     /// The merchant does not offer the color scheme that the host asked for.
     ColorSchemeNotOffered,
+}
+
+impl Anomaly {
+    /// A stable word for what it is, for example `unknown_severity`.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::OtherVersion { .. } => "other_version",
+            Self::NoVersion => "no_version",
+            Self::NoContentType => "no_content_type",
+            Self::NoOrder => "no_order",
+            Self::EarlyOrder => "early_order",
+            Self::UnknownStatus => "unknown_status",
+            Self::UnusableContinueUrl(_) => "unusable_continue_url",
+            Self::UnknownSeverity(_) => "unknown_severity",
+            Self::UnknownPresentation(_) => "unknown_presentation",
+            Self::UnknownMessage(_) => "unknown_message",
+            Self::UnreadableExpiry => "unreadable_expiry",
+            Self::ColorSchemeNotOffered => "color_scheme_not_offered",
+        }
+    }
+}
+
+impl Serialize for Anomaly {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut anomaly = serializer.serialize_struct("Anomaly", 2)?;
+        anomaly.serialize_field("code", self.code())?;
+        anomaly.serialize_field("text", &self.to_string())?;
+        anomaly.end()
+    }
 }
 
 impl fmt::Display for Anomaly {

@@ -3,12 +3,13 @@
 //! No error prints a body, a secret or a query: it prints lengths, and keeps the answer for
 //! [`Error::response`].
 
+use crate::anomaly::Anomaly;
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::negotiation::{NoRelease, NotTheLeaf};
 use crate::profile::NotAProfile;
 use crate::response::RawResponse;
 use crate::transport::{BoxError, TransportError};
-use crate::wire::{DecodeError, Violations};
+use crate::wire::{DecodeError, Note, Violations};
 use http::{HeaderName, Method, StatusCode};
 use std::fmt;
 use std::sync::Arc;
@@ -428,6 +429,14 @@ pub enum BodyProblem {
     /// It does not fit its type.
     #[error("its body does not fit: {0}")]
     Shape(DecodeError),
+    /// It was read, but only leniently, and [strict](crate::Response::strict) reading was wanted.
+    #[error("it is not exactly as the contract has it: {}", lenient(.notes, .anomalies))]
+    Lenient {
+        /// What in the body was read although the contract does not allow it.
+        notes: Vec<Note>,
+        /// What looked wrong about the answer as a whole.
+        anomalies: Vec<Anomaly>,
+    },
     /// It is not JSON.
     #[error("its body is not JSON")]
     NotJson {
@@ -468,6 +477,14 @@ pub enum BodyProblem {
         /// The limit, in bytes.
         limit: usize,
     },
+}
+
+fn lenient(notes: &[Note], anomalies: &[Anomaly]) -> String {
+    let all = notes.iter().map(ToString::to_string);
+    let all: Vec<String> = all
+        .chain(anomalies.iter().map(ToString::to_string))
+        .collect();
+    all.join("; ")
 }
 
 /// A merchant that was not found, or that cannot be agreed with.

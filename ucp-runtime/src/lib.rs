@@ -64,6 +64,7 @@ pub mod profile;
 #[cfg(feature = "reqwest")]
 mod reqwest_transport;
 mod response;
+mod said;
 mod transport;
 pub mod wire;
 

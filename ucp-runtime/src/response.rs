@@ -2,13 +2,12 @@
 
 use crate::anomaly::Anomaly;
 use crate::context::Context;
-use crate::error::{
-    BodyError, BodyProblem, Declined, Error, NoHandoff, RetryAfter, StatusError, shown,
-};
+use crate::error::{BodyError, BodyProblem, Declined, Error, NoHandoff, StatusError, shown};
 use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
 use crate::merchant::Merchant;
-use crate::wire::{self, Note, Read};
+use crate::said::{self, Said};
+use crate::wire::{self, DecodeError, Note, Read};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
 use serde_json::Value;
@@ -122,7 +121,7 @@ impl RawResponse {
             Some(found) => return Err(BodyProblem::ContentType { found }),
         }
         serde_json::from_slice(&self.bytes).map_err(|source| {
-            if self.looks_like_html() {
+            if said::is_html(&self.bytes) {
                 BodyProblem::Html
             } else {
                 BodyProblem::NotJson { source }
@@ -130,29 +129,15 @@ impl RawResponse {
         })
     }
 
-    fn looks_like_html(&self) -> bool {
-        self.bytes.trim_ascii_start().starts_with(b"<")
-    }
-
     /// The error that a non-2xx answer is.
     pub(crate) fn into_status_error(self) -> StatusError {
-        let said = match serde_json::from_slice(&self.bytes) {
-            Ok(body) => Said::of(&body),
-            Err(_) if self.looks_like_html() => Said::default(),
-            Err(_) => Said {
-                text: std::str::from_utf8(&self.bytes)
-                    .ok()
-                    .map(|text| text.trim().to_owned())
-                    .filter(|text| !text.is_empty()),
-                ..Said::default()
-            },
-        };
+        let said = Said::read(&self.bytes);
         StatusError {
             status: self.status,
             code: said.code,
             text: said.text,
             continue_url: said.continue_url,
-            retry_after: self.header(header::RETRY_AFTER).and_then(retry_after),
+            retry_after: self.header(header::RETRY_AFTER).and_then(said::retry_after),
             response: self,
         }
     }
@@ -168,107 +153,6 @@ impl fmt::Debug for RawResponse {
             .field("whole", &self.whole)
             .finish()
     }
-}
-
-/// What an error body says, in whichever of the shapes that merchants print.
-#[derive(Default)]
-struct Said {
-    code: Option<String>,
-    text: Option<String>,
-    continue_url: Option<String>,
-}
-
-impl Said {
-    fn of(body: &Value) -> Self {
-        let mut said = Self {
-            continue_url: text(body, "continue_url"),
-            ..Self::default()
-        };
-        said.read(body);
-        if let Some(message) = first_message(body) {
-            said.read(message);
-        }
-        match body.get("detail") {
-            // A validation framework's list of {loc, msg}.
-            Some(Value::Array(items)) => {
-                let lines: Vec<String> = items.iter().filter_map(validation_line).collect();
-                if !lines.is_empty() {
-                    said.text.get_or_insert(lines.join("; "));
-                }
-            }
-            Some(detail @ Value::Object(_)) => said.nested(detail),
-            _ => {}
-        }
-        match body.get("error") {
-            Some(Value::String(code)) => {
-                said.code.get_or_insert_with(|| code.clone());
-            }
-            Some(error @ Value::Object(_)) => said.nested(error),
-            _ => {}
-        }
-        said
-    }
-
-    fn read(&mut self, object: &Value) {
-        if self.code.is_none() {
-            self.code = text(object, "code");
-        }
-        if self.text.is_none() {
-            self.text = ["content", "detail", "message", "error_description", "title"]
-                .into_iter()
-                .find_map(|name| text(object, name));
-        }
-    }
-
-    fn nested(&mut self, object: &Value) {
-        self.read(object);
-        if let Some(first) = object.get("errors").and_then(|errors| errors.get(0)) {
-            self.read(first);
-        }
-    }
-}
-
-fn text(object: &Value, name: &str) -> Option<String> {
-    wire::tag(object, name).map(str::to_owned)
-}
-
-/// The first error among `messages`, or else the first message.
-fn first_message(body: &Value) -> Option<&Value> {
-    let messages = body.get("messages")?.as_array()?;
-    messages
-        .iter()
-        .find(|message| wire::tag(message, "type") == Some("error"))
-        .or_else(|| messages.first())
-}
-
-fn validation_line(item: &Value) -> Option<String> {
-    let message = wire::tag(item, "msg")?;
-    let place: Vec<String> = item
-        .get("loc")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|step| {
-            step.as_str()
-                .map_or_else(|| step.to_string(), str::to_owned)
-        })
-        .collect();
-    if place.is_empty() {
-        return Some(message.to_owned());
-    }
-    Some(format!("{}: {message}", place.join(".")))
-}
-
-/// Seconds or an HTTP-date.
-fn retry_after(value: &str) -> Option<RetryAfter> {
-    let value = value.trim();
-    if let Ok(seconds) = value.parse() {
-        return Some(RetryAfter::Seconds(seconds));
-    }
-    jiff::fmt::rfc2822::DateTimeParser::new()
-        .parse_timestamp(value)
-        .ok()
-        .map(RetryAfter::At)
 }
 
 /// The two things that an answer can be. `ucp.status` alone decides which: a body may have all of
@@ -382,6 +266,35 @@ impl<T, F> Response<T, F> {
         &self.anomalies
     }
 
+    /// Insists on an answer that is exactly as the contract has it: what was read leniently is an
+    /// error. [`AgentBuilder::strict`](crate::AgentBuilder::strict) insists for all calls.
+    ///
+    /// ```no_run
+    /// # use ucp_runtime::{Call, Endpoint, Error};
+    /// # async fn example<E: Endpoint>(call: Call<E>) -> Result<(), Error> {
+    /// let response = call.await?.strict()?;
+    /// assert!(response.notes().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Body`] with [`BodyProblem::Lenient`] when there are [`notes`](Self::notes) or
+    /// [`anomalies`](Self::anomalies). The operation was done all the same.
+    pub fn strict(self) -> Result<Self, Error> {
+        if self.notes.is_empty() && self.anomalies.is_empty() {
+            return Ok(self);
+        }
+        Err(Error::Body(Box::new(BodyError {
+            problem: BodyProblem::Lenient {
+                notes: self.notes,
+                anomalies: self.anomalies,
+            },
+            response: self.raw,
+        })))
+    }
+
     /// What the answer says about itself in its `ucp` member: the capabilities that it makes use of,
     /// and its registries in the order that the merchant prefers.
     #[must_use]
@@ -479,18 +392,28 @@ impl Answer {
         let read = if failed {
             wire::read_body(self.value).map(|(body, notes)| (Outcome::Failure(body), notes))
         } else {
-            wire::read_body(self.value).map(|(body, notes)| (Outcome::Success(body), notes))
+            wire::read_body(self.value)
+                .or_else(|error| with_envelope(&self.raw, self.merchant.version(), error))
+                .map(|(body, notes)| (Outcome::Success(body), notes))
         };
+        let strict = self.merchant.agent().inner().strict;
         match read {
-            Ok((outcome, notes)) => Ok(Response {
-                raw: self.raw,
-                view,
-                outcome,
-                notes,
-                anomalies: self.anomalies,
-                keys: self.keys,
-                merchant: self.merchant,
-            }),
+            Ok((outcome, notes)) => {
+                let response = Response {
+                    raw: self.raw,
+                    view,
+                    outcome,
+                    notes,
+                    anomalies: self.anomalies,
+                    keys: self.keys,
+                    merchant: self.merchant,
+                };
+                if strict {
+                    response.strict()
+                } else {
+                    Ok(response)
+                }
+            }
             Err(error) => Err(Error::Body(Box::new(BodyError {
                 problem: BodyProblem::Shape(error),
                 response: self.raw,
@@ -499,82 +422,30 @@ impl Answer {
     }
 }
 
+/// Reads a body once more, with the envelope that it lacks.
+fn with_envelope<T: Read>(
+    raw: &RawResponse,
+    version: &str,
+    error: DecodeError,
+) -> Result<(T, Vec<Note>), DecodeError> {
+    if error.path != wire::JsonPath::member("ucp") || !["nothing", "null"].contains(&error.found) {
+        return Err(error);
+    }
+    let Ok(Value::Object(mut body)) = serde_json::from_slice(&raw.bytes) else {
+        return Err(error);
+    };
+    body.insert("ucp".to_owned(), serde_json::json!({ "version": version }));
+    let (body, mut notes) = wire::read_body(Value::Object(body))?;
+    notes.push(Note {
+        path: error.path,
+        text: format!("absent though required, read as an envelope of {version}").into(),
+    });
+    Ok((body, notes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn reads_the_shapes_of_error_bodies() {
-        for (body, code, said) in [
-            (json!({"code": "x", "content": "c"}), Some("x"), Some("c")),
-            (
-                json!({"detail": "gone", "code": "RESOURCE_NOT_FOUND"}),
-                Some("RESOURCE_NOT_FOUND"),
-                Some("gone"),
-            ),
-            (
-                json!({"detail": [
-                    {"type": "missing", "loc": ["body", "items", 0, "id"], "msg": "Field required", "input": "SECRET"},
-                    {"msg": "and more"},
-                ]}),
-                None,
-                Some("body.items.0.id: Field required; and more"),
-            ),
-            (
-                json!({"detail": {"status": "error", "errors": [{"code": "V", "message": "m"}]}}),
-                Some("V"),
-                Some("m"),
-            ),
-            (
-                json!({"error": "signature_invalid"}),
-                Some("signature_invalid"),
-                None,
-            ),
-            (
-                json!({"error": "invalid_token", "error_description": "expired"}),
-                Some("invalid_token"),
-                Some("expired"),
-            ),
-            (
-                json!({"error": {"code": "e", "message": "m"}}),
-                Some("e"),
-                Some("m"),
-            ),
-            (
-                json!({"messages": [
-                    {"type": "info", "content": "i"},
-                    {"type": "error", "code": "identity_required", "content": "who?"},
-                ]}),
-                Some("identity_required"),
-                Some("who?"),
-            ),
-            (
-                json!({"title": "Bad Request", "status": 400}),
-                None,
-                Some("Bad Request"),
-            ),
-            (json!([1]), None, None),
-        ] {
-            let read = Said::of(&body);
-            assert_eq!(
-                (read.code.as_deref(), read.text.as_deref()),
-                (code, said),
-                "{body}"
-            );
-        }
-    }
-
-    #[test]
-    fn reads_retry_after() {
-        assert_eq!(retry_after("2"), Some(RetryAfter::Seconds(2)));
-        assert_eq!(
-            retry_after("Sun, 06 Nov 1994 08:49:37 GMT"),
-            Some(RetryAfter::At("1994-11-06T08:49:37Z".parse().unwrap()))
-        );
-        assert_eq!(retry_after("soon"), None);
-        assert_eq!(retry_after("-1"), None);
-    }
 
     fn answer(
         status: u16,
@@ -608,6 +479,34 @@ mod tests {
         ) -> crate::BoxFuture<'_, Result<http::Response<crate::ResponseBody>, crate::TransportError>>
         {
             unreachable!()
+        }
+    }
+
+    #[test]
+    fn a_text_or_a_page_says_what_is_wrong_too() {
+        for (media, body, text) in [
+            (
+                "text/plain",
+                " Internal Server Error\n",
+                Some("Internal Server Error"),
+            ),
+            (
+                "text/html",
+                "<!doctype html><html><head><TITLE lang=en> 502 Bad Gateway </TITLE>",
+                Some("502 Bad Gateway"),
+            ),
+            ("text/html", "<p>no title", None),
+            ("text/html", "<title", None),
+            ("text/html", "<title>", None),
+            ("application/json", "", None),
+            ("application/json", "{broken", Some("{broken")),
+        ] {
+            let Err(Error::Status(error)) = answer(502, Some(media), body) else {
+                panic!("{body}")
+            };
+            assert_eq!(error.text.as_deref(), text, "{body}");
+            assert_eq!(error.code, None);
+            assert_eq!(error.response.bytes(), body.as_bytes());
         }
     }
 

@@ -1,8 +1,9 @@
 //! The decision: one function over one view.
 
 use super::embedded::{HandoffUrl, embed};
-use super::view::{Kind, Message, MessageKind, Presentation, Severity, View};
-use super::{Context, FailedReason, Handoff, Host, Next, Takeover};
+use super::message::{Message, MessageKind, Presentation, Severity};
+use super::view::{Kind, View};
+use super::{Context, FailedReason, Handoff, Host, Next, Poll, Takeover};
 use crate::anomaly::Anomaly;
 use jiff::Timestamp;
 
@@ -77,14 +78,20 @@ impl View {
                 .cloned()
                 .collect();
         }
+        let poll = Some(Poll::until(until));
         if let Some(reason) = self.takeover(&blockers, url.is_some(), host) {
+            context.poll = poll;
             return self.hand_over(reason, url, until, host, blockers, context);
         }
         let next = match status {
-            Some(IN_PROGRESS) => Next::Poll,
+            Some(IN_PROGRESS) => {
+                context.poll = poll;
+                Next::Poll
+            }
             Some(READY) => Next::Complete,
             Some(INCOMPLETE) => Next::Update,
             _ => {
+                context.poll = poll;
                 context.anomalies.push(Anomaly::UnknownStatus);
                 return match url {
                     Some(url) => Handoff::ContinueUrl {
@@ -100,6 +107,7 @@ impl View {
         };
         Handoff::Conversational {
             next,
+            continue_url: url,
             until,
             blockers,
             context,

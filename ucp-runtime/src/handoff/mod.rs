@@ -7,15 +7,22 @@
 mod decide;
 mod embedded;
 mod host;
+mod json;
+mod message;
+mod pick;
 mod view;
 
 pub use embedded::HandoffUrl;
 pub use host::{ColorScheme, Host};
-pub use view::{Message, MessageKind, NotUcp, Order, Presentation, Severity, View};
+pub use json::SCHEMA;
+pub use message::{Message, MessageKind, Presentation, Severity};
+pub use view::{NotUcp, Order, View};
 
 use crate::anomaly::Anomaly;
 use crate::wire::Object;
 use jiff::Timestamp;
+use serde::Serialize;
+use std::time::Duration;
 
 /// What happens next. The first rule that fits decides:
 ///
@@ -51,8 +58,21 @@ use jiff::Timestamp;
 /// # Ok::<(), ucp_runtime::handoff::NotUcp>(())
 /// ```
 ///
+/// It serialises to JSON for a web client, one object with the decision under `decision`; [`SCHEMA`]
+/// describes it member by member. The URL of an embedded checkout is in it, and with it `ec_auth`.
+///
+/// ```
+/// # use ucp_runtime::handoff::{Host, View};
+/// let body = br#"{"status": "requires_escalation", "continue_url": "https://shop.example/c/1"}"#;
+/// let handoff = serde_json::to_value(View::from_bytes(body)?.decide(&Host::default()))?;
+/// assert_eq!(handoff["decision"], "continue_url");
+/// assert_eq!(handoff["url"], "https://shop.example/c/1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Section "Error Handling" of the protocol's checkout page.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Handoff {
     /// The caller goes on by itself.
@@ -60,11 +80,16 @@ pub enum Handoff {
     Conversational {
         /// With which operation.
         next: Next,
+        /// Where the buyer can go on instead, if the merchant offers a usable URL: for a caller that
+        /// cannot do what the checkout asks.
+        continue_url: Option<HandoffUrl>,
         /// When the session ends.
+        #[serde(serialize_with = "json::instant")]
         until: Option<Timestamp>,
         /// The error messages.
         blockers: Vec<Message>,
         /// The rest of what the answer says.
+        #[serde(flatten)]
         context: Context,
     },
     /// The buyer goes on at a URL, which is one way: learn the result by reading the checkout again.
@@ -75,10 +100,12 @@ pub enum Handoff {
         /// Why the buyer takes over.
         reason: Takeover,
         /// When the session ends.
+        #[serde(serialize_with = "json::instant")]
         until: Option<Timestamp>,
         /// The error messages.
         blockers: Vec<Message>,
         /// The rest of what the answer says.
+        #[serde(flatten)]
         context: Context,
     },
     /// The buyer goes on in the merchant's checkout, embedded in a frame or a web view.
@@ -93,10 +120,12 @@ pub enum Handoff {
         /// Why the buyer takes over.
         reason: Takeover,
         /// When the session ends.
+        #[serde(serialize_with = "json::instant")]
         until: Option<Timestamp>,
         /// The error messages.
         blockers: Vec<Message>,
         /// The rest of what the answer says.
+        #[serde(flatten)]
         context: Context,
     },
     /// The order is placed.
@@ -107,6 +136,7 @@ pub enum Handoff {
         /// The error messages.
         blockers: Vec<Message>,
         /// The rest of what the answer says.
+        #[serde(flatten)]
         context: Context,
     },
     /// The session is over without an order.
@@ -115,6 +145,7 @@ pub enum Handoff {
         /// The error messages.
         blockers: Vec<Message>,
         /// The rest of what the answer says.
+        #[serde(flatten)]
         context: Context,
     },
     /// There is no way on from this answer.
@@ -129,6 +160,7 @@ pub enum Handoff {
         /// The error messages.
         blockers: Vec<Message>,
         /// The rest of what the answer says.
+        #[serde(flatten)]
         context: Context,
     },
 }
@@ -162,7 +194,7 @@ impl Handoff {
 }
 
 /// What every decision carries besides the error messages.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Context {
     /// The errors that the caller can resolve. When there are any, update the checkout before you
@@ -174,10 +206,44 @@ pub struct Context {
     pub notices: Vec<Message>,
     /// What looked wrong.
     pub anomalies: Vec<Anomaly>,
+    /// How to read the checkout again, where that is how to learn what became of it: while the
+    /// merchant places the order, after the buyer took over, and when there is no way on from an
+    /// answer that does not say that nothing was placed.
+    pub poll: Option<Poll>,
+}
+
+/// How to read a checkout again: after `first_delay`, then with doubled delays up to
+/// `longest_delay`, until the session ends.
+///
+/// [`Call::wait_until_settled`](crate::Call::wait_until_settled) does so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Poll {
+    /// How long to wait before the first read.
+    #[serde(rename = "first_delay_ms", serialize_with = "json::milliseconds")]
+    pub first_delay: Duration,
+    /// How long to wait between two reads, at most.
+    #[serde(rename = "longest_delay_ms", serialize_with = "json::milliseconds")]
+    pub longest_delay: Duration,
+    /// When to stop: the session ends. Without it the merchant states no end; the protocol's default
+    /// is 6 hours after the session began.
+    #[serde(serialize_with = "json::instant")]
+    pub until: Option<Timestamp>,
+}
+
+impl Poll {
+    pub(crate) const fn until(until: Option<Timestamp>) -> Self {
+        Self {
+            first_delay: Duration::from_millis(500),
+            longest_delay: Duration::from_secs(15),
+            until,
+        }
+    }
 }
 
 /// The operation that goes on with a checkout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Next {
     /// Update it.
@@ -189,7 +255,8 @@ pub enum Next {
 }
 
 /// Why the buyer takes over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Takeover {
     /// The merchant needs input that its API cannot take. The checkout is incomplete.
@@ -207,7 +274,8 @@ pub enum Takeover {
 }
 
 /// Why there is no way on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailedReason {
     /// The merchant answered with an error instead of the resource. Nothing was placed.

@@ -1,20 +1,15 @@
 //! The small part of an answer that decides what happens next.
 
 use super::embedded::Binding;
-use crate::wire::{self, Map, Object, Sink};
+use super::message::{Message, MessageKind};
+use super::pick;
+use crate::wire::{self, Map, Object};
 use http::StatusCode;
+use serde::Serialize;
 use serde_json::Value;
-use std::fmt::Debug;
 
-const SERVICE: &str = "dev.ucp.shopping";
-const MEMBERS: [&str; 6] = [
-    "ucp",
-    "status",
-    "messages",
-    "continue_url",
-    "order",
-    "expires_at",
-];
+/// The service whose binding says that a checkout can be embedded.
+pub(super) const SERVICE: &str = "dev.ucp.shopping";
 
 /// A body from which no decision follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,8 +66,8 @@ impl View {
     ///
     /// [`NotUcp`] when the body is not JSON, or neither a checkout nor an error envelope.
     pub fn from_bytes(body: &[u8]) -> Result<Self, NotUcp> {
-        let value: Value = serde_json::from_slice(body).map_err(|_| NotUcp)?;
-        Self::from_value(&value)
+        let picked = pick::from_bytes(body).map_err(|_| NotUcp)?;
+        Self::from_value(&picked)
     }
 
     /// The view of a typed value. Only the members that decide are written out.
@@ -81,9 +76,8 @@ impl View {
     ///
     /// [`NotUcp`] when the type is neither a checkout nor an error envelope.
     pub fn from_object<T: Object>(body: &T) -> Result<Self, NotUcp> {
-        let mut picker = Picker(Map::new());
-        body.write_members(&mut picker).map_err(|_| NotUcp)?;
-        Self::of(&picker.0)
+        let picked = pick::from_object(body).map_err(|_| NotUcp)?;
+        Self::of(&picked)
     }
 
     /// The view of an answer whose status is not 2xx: an error envelope, a checkout, or a flat
@@ -124,6 +118,57 @@ impl View {
             .find_map(|text| serde_json::from_str::<Value>(text).ok())
             .ok_or(NotUcp)
             .and_then(|body| Self::from_value(&body))
+    }
+
+    /// The view of a tool's result as a transcript keeps it, whoever made the tool: an object with
+    /// the answer's `body` (as JSON or as text) and its HTTP `status`, an MCP result, the bare body,
+    /// or any of these as a JSON text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use ucp_runtime::{Handoff, Host, handoff::View};
+    ///
+    /// let result = json!({"status": 422, "body": {"code": "version_unsupported", "content": "?"}});
+    /// for kept in [result.clone(), json!(result.to_string())] {
+    ///     let handoff = View::from_tool_result(&kept)?.decide(&Host::default());
+    ///     assert!(matches!(handoff, Handoff::Failed { .. }));
+    /// }
+    /// # Ok::<(), ucp_runtime::handoff::NotUcp>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`NotUcp`] when there is no body in it, or one that decides nothing: see
+    /// [`from_failure`](Self::from_failure) for a `status` that is not 2xx.
+    pub fn from_tool_result(result: &Value) -> Result<Self, NotUcp> {
+        let parsed;
+        let result = match result {
+            Value::String(text) => {
+                parsed = serde_json::from_str::<Value>(text).map_err(|_| NotUcp)?;
+                &parsed
+            }
+            result => result,
+        };
+        let Some(body) = result.get("body") else {
+            return if result.get("structuredContent").is_some()
+                || result.get("content").is_some_and(Value::is_array)
+            {
+                Self::from_mcp_result(result)
+            } else {
+                Self::from_value(result)
+            };
+        };
+        let text = body
+            .as_str()
+            .map_or_else(|| body.to_string(), str::to_owned);
+        match result.get("status").and_then(Value::as_u64) {
+            Some(200..=299) | None => Self::from_bytes(text.as_bytes()),
+            Some(status) => u16::try_from(status)
+                .ok()
+                .and_then(|status| StatusCode::from_u16(status).ok())
+                .ok_or(NotUcp)
+                .and_then(|status| Self::from_failure(status, text.as_bytes())),
+        }
     }
 
     /// The messages, in order.
@@ -238,26 +283,8 @@ fn binding(ucp: &Value) -> Option<Binding> {
         })
 }
 
-/// Picks the members that decide out of a typed value.
-struct Picker(Map);
-
-impl Sink for Picker {
-    type Error = serde_json::Error;
-
-    fn put<T: serde::Serialize + Debug + ?Sized>(
-        &mut self,
-        name: &str,
-        value: &T,
-    ) -> Result<(), Self::Error> {
-        if MEMBERS.contains(&name) {
-            self.0.insert(name.to_owned(), serde_json::to_value(value)?);
-        }
-        Ok(())
-    }
-}
-
 /// The order that a completed checkout led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Order {
     /// Its id, for `get_order`.
@@ -279,137 +306,4 @@ impl Order {
             }
         })
     }
-}
-
-/// A message of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Message {
-    /// What kind of message it is.
-    pub kind: MessageKind,
-    /// Its code, as written.
-    pub code: Option<String>,
-    /// What it is about, as an RFC 9535 path into the answer.
-    pub path: Option<String>,
-    /// Its text for a person.
-    pub text: Option<String>,
-    /// How `text` is written: `plain` (or absent) or `markdown`.
-    pub content_type: Option<String>,
-    /// Of an error: what it asks for.
-    pub severity: Option<Severity>,
-    /// Of a warning: how it must be shown.
-    pub presentation: Option<Presentation>,
-    /// Of a warning: where to read more, unchecked.
-    pub url: Option<String>,
-    /// Of a warning: an image that a disclosure must show, unchecked.
-    pub image_url: Option<String>,
-}
-
-impl Message {
-    fn of(value: &Value) -> Self {
-        let text = |name| wire::tag(value, name).map(str::to_owned);
-        let severity = text("severity").map(|severity| match severity.as_str() {
-            "recoverable" => Severity::Recoverable,
-            "requires_buyer_input" => Severity::RequiresBuyerInput,
-            "requires_buyer_review" => Severity::RequiresBuyerReview,
-            "unrecoverable" => Severity::Unrecoverable,
-            _ => Severity::Unknown(severity),
-        });
-        let kind = match wire::tag(value, "type") {
-            Some("error") => MessageKind::Error,
-            Some("warning") => MessageKind::Warning,
-            Some("info") => MessageKind::Info,
-            // Only errors have a severity: one without its tag is still a blocker.
-            None if severity.is_some() => MessageKind::Error,
-            _ => MessageKind::Unknown,
-        };
-        let presentation = match value.get("presentation") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(known)) if known == "notice" => Some(Presentation::Notice),
-            Some(Value::String(known)) if known == "disclosure" => Some(Presentation::Disclosure),
-            Some(_) => Some(Presentation::Unknown),
-        };
-        Self {
-            kind,
-            code: text("code"),
-            path: text("path"),
-            // 2026-01-11's own samples write `message`.
-            text: text("content").or_else(|| text("message")),
-            content_type: text("content_type"),
-            severity,
-            presentation,
-            url: text("url"),
-            image_url: text("image_url"),
-        }
-    }
-
-    pub(super) fn is_error(&self) -> bool {
-        self.kind == MessageKind::Error
-    }
-
-    /// A warning that must be shown as a disclosure. One to be shown in a way not yet known is held
-    /// for one, as that loses nothing.
-    pub(super) fn is_disclosure(&self) -> bool {
-        self.kind == MessageKind::Warning
-            && matches!(
-                self.presentation,
-                Some(Presentation::Disclosure | Presentation::Unknown)
-            )
-    }
-}
-
-/// `code (path): text`, with what there is.
-impl std::fmt::Display for Message {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.code.as_deref().unwrap_or("message"))?;
-        if let Some(path) = &self.path {
-            write!(f, " ({path})")?;
-        }
-        match &self.text {
-            Some(text) => write!(f, ": {text}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What kind of message it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MessageKind {
-    /// Something stands in the way.
-    Error,
-    /// Something that the buyer must see.
-    Warning,
-    /// Something that the buyer may see.
-    Info,
-    /// A type that this runtime does not know, or none.
-    Unknown,
-}
-
-/// What an error asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Severity {
-    /// The caller can resolve it and update the checkout.
-    Recoverable,
-    /// The merchant needs input that its API cannot take.
-    RequiresBuyerInput,
-    /// The buyer must review and authorise.
-    RequiresBuyerReview,
-    /// There is nothing to act on: another checkout, or the merchant's own pages.
-    Unrecoverable,
-    /// A severity that this runtime does not know.
-    Unknown(String),
-}
-
-/// How a warning must be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Presentation {
-    /// Anywhere, and the buyer may dismiss it.
-    Notice,
-    /// Beside what it is about, with its image, not dismissible.
-    Disclosure,
-    /// In a way that this runtime does not know.
-    Unknown,
 }

@@ -14,6 +14,13 @@ pub(crate) enum Segment {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JsonPath(pub(crate) Vec<Segment>);
 
+impl JsonPath {
+    /// The place of a member of the whole document.
+    pub(crate) fn member(name: &'static str) -> Self {
+        Self(vec![Segment::Member(name.into())])
+    }
+}
+
 impl fmt::Display for JsonPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
