@@ -133,7 +133,7 @@ async fn all_thirteen_operations() {
         .into_success()
         .unwrap();
     assert_eq!(amounts(&cart.totals), [("subtotal", 2998), ("total", 2998)]);
-    let update = UpdateCart::new(
+    let update = UpdateCart::replace(
         &cart.id,
         [UpdateLineItem::new(ItemInput::new("var_mug"), 1).id("li_1")],
     );
@@ -206,7 +206,7 @@ async fn all_thirteen_operations() {
         .into()]);
     method = method
         .groups([UpdateFulfillmentGroup::new("method_1_group").selected_option_id("express")]);
-    let update = UpdateCheckout::new(lines)
+    let update = UpdateCheckout::replace(lines)
         .buyer(BuyerWithConsent::new().email("ada@example.com"))
         .fulfillment(UpdateFulfillment::new().methods([method]))
         .discounts(DiscountsObjectInput::new().codes(["FIVEOFF"]));

@@ -2,15 +2,20 @@
 
 use crate::error::{Error, RequestError};
 use crate::execute;
+use crate::guard::{Guard, Judging};
+use crate::handoff::{Message, View};
 use crate::headers;
 use crate::ids::{self, CallId, IdempotencyKey, Keys};
 use crate::merchant::Merchant;
-use crate::operation::{Endpoint, Operation};
+use crate::operation::{CompletesCheckout, Endpoint, Operation, Paged, ReadsCheckout};
+use crate::pages::Pages;
 use crate::prepared::Prepared;
 use crate::response::Response;
 use crate::transport::BoxFuture;
+use crate::wait;
 use crate::wire::{self, Violations};
 use bytes::Bytes;
+use jiff::Timestamp;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -50,11 +55,64 @@ pub(crate) struct Inputs {
     pub(crate) violations: Option<Violations>,
     /// The first thing that was wrong with an input.
     pub(crate) problem: Option<RequestError>,
+    /// How a call that moves money is judged.
+    pub(crate) judging: Option<Judging>,
     idempotency_key: Option<IdempotencyKey>,
     random: OnceLock<[Uuid; 2]>,
 }
 
 impl Inputs {
+    fn new(merchant: &Merchant, operation: &'static Operation) -> Self {
+        Self {
+            merchant: merchant.clone(),
+            operation,
+            path: Vec::new(),
+            query: Vec::new(),
+            exposed: Vec::new(),
+            body: None,
+            call_id: None,
+            timeout: None,
+            violations: None,
+            problem: None,
+            judging: None,
+            idempotency_key: None,
+            random: OnceLock::new(),
+        }
+    }
+
+    /// The inputs of the call that reads what this one is about.
+    pub(crate) fn read(&self, operation: &'static Operation) -> Self {
+        Self {
+            path: self.path.clone(),
+            exposed: self.exposed.clone(),
+            call_id: self.call_id.clone(),
+            timeout: self.timeout,
+            ..Self::new(&self.merchant, operation)
+        }
+    }
+
+    /// The inputs of one turn of a loop within this call, whose ids are its own: the call id takes
+    /// the loop's name and the turn's number, from 1. What was wrong with the inputs, and a key that
+    /// was set outright, go with the first.
+    pub(crate) fn turn(&mut self, name: &str, number: u64) -> Self {
+        let suffix = format!("{name}/{number}");
+        Self {
+            path: self.path.clone(),
+            query: self.query.clone(),
+            exposed: self.exposed.clone(),
+            body: self.body.clone(),
+            call_id: self
+                .call_id
+                .as_ref()
+                .map(|id| CallId::from((id.as_str(), suffix))),
+            timeout: self.timeout,
+            violations: self.violations.take(),
+            problem: self.problem.take(),
+            idempotency_key: self.idempotency_key.take(),
+            ..Self::new(&self.merchant, self.operation)
+        }
+    }
+
     pub(crate) fn keys(&self) -> Result<Keys, RequestError> {
         let [key, request_id] = match &self.call_id {
             Some(call_id) => self.derived(call_id)?,
@@ -103,18 +161,8 @@ impl<E: Endpoint> Call<E> {
     pub fn new(merchant: &Merchant) -> Self {
         Self {
             inputs: Inputs {
-                merchant: merchant.clone(),
-                operation: E::OPERATION,
-                path: Vec::new(),
-                query: Vec::new(),
-                exposed: Vec::new(),
-                body: None,
-                call_id: None,
-                timeout: None,
-                violations: None,
-                problem: None,
-                idempotency_key: None,
-                random: OnceLock::new(),
+                judging: E::JUDGED_BY.map(Judging::new),
+                ..Inputs::new(merchant, E::OPERATION)
             },
             endpoint: PhantomData,
         }
@@ -208,6 +256,109 @@ impl<E: Endpoint> Call<E> {
 
     fn fail(&mut self, problem: RequestError) {
         self.inputs.problem.get_or_insert(problem);
+    }
+}
+
+/// Before money moves: see [`guard`](crate::guard) for what is checked.
+///
+/// ```no_run
+/// # use ucp_runtime::{Call, Error, Guard, Handoff, Host, operation::CompletesCheckout};
+/// # use ucp_runtime::serde_json::Value;
+/// # async fn example<E: CompletesCheckout>(call: Call<E>, checkout: Value, handoff: Handoff) -> Result<(), Error> {
+/// let response = call
+///     .from(&checkout) // what the buyer agreed to
+///     .acknowledge(&handoff.context().disclosures) // which the buyer was shown
+///     .allow(Guard::Totals) // the buyer saw that they do not add up, and agreed
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+impl<E: CompletesCheckout> Call<E> {
+    /// Judges the call against this checkout: a typed one, or its JSON. Without it the runtime reads
+    /// the checkout first.
+    pub fn from(mut self, checkout: &impl serde::Serialize) -> Self {
+        match (serde_json::to_value(checkout), &mut self.inputs.judging) {
+            (Ok(checkout), Some(judging)) => judging.from = Some(checkout),
+            (Err(source), _) => self.fail(RequestError::Basis { source }),
+            (Ok(_), None) => {}
+        }
+        self
+    }
+
+    /// Says that the buyer was shown these disclosures, exactly as they are.
+    pub fn acknowledge<'m>(mut self, disclosures: impl IntoIterator<Item = &'m Message>) -> Self {
+        if let Some(judging) = &mut self.inputs.judging {
+            judging
+                .acknowledged
+                .extend(disclosures.into_iter().cloned());
+        }
+        self
+    }
+
+    /// Lifts one guard. The protocol forbids to complete on one's own what this lets pass: somebody
+    /// must have agreed to it.
+    pub fn allow(mut self, guard: Guard) -> Self {
+        if let Some(judging) = &mut self.inputs.judging {
+            judging.allowed.push(guard);
+        }
+        self
+    }
+}
+
+impl<E: ReadsCheckout> Call<E> {
+    /// Reads the checkout until its completion is settled, one way or the other: with growing,
+    /// jittered delays (see [`Poll`](crate::handoff::Poll)), until an instant or until the session
+    /// ends, whichever is first. Where neither is known it waits 6 hours, the protocol's default
+    /// lifetime of a session. Reads that fail in passing are made again, a merchant's `Retry-After` is
+    /// kept.
+    ///
+    /// Each read has its own `Request-Id`, and the timeout is that of one read.
+    ///
+    /// ```no_run
+    /// # use ucp_runtime::{Call, Error, Handoff, Host, operation::ReadsCheckout};
+    /// # use ucp_runtime::jiff::Timestamp;
+    /// # async fn example<E: ReadsCheckout>(get_checkout: Call<E>, until: Option<Timestamp>) -> Result<(), Error> {
+    /// let settled = get_checkout.wait_until_settled(until).await?;
+    /// if let Handoff::Completed { order, .. } = settled.handoff(&Host::default())? {
+    ///     println!("{order:?}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsettled`] when the time is over and completion is still in progress, or the error
+    /// of the last read. Those of one read, when another read would not mend it.
+    pub async fn wait_until_settled(
+        self,
+        until: impl Into<Option<Timestamp>>,
+    ) -> Result<Response<E::Success, E::Failure>, Error> {
+        wait::wait(self.inputs, until.into(), |view| !view.is_in_progress())
+            .await?
+            .read()
+    }
+
+    /// Reads the checkout until it is completed or canceled, as
+    /// [`wait_until_settled`](Self::wait_until_settled) does: after the buyer took over.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`wait_until_settled`](Self::wait_until_settled).
+    pub async fn wait_until_over(
+        self,
+        until: impl Into<Option<Timestamp>>,
+    ) -> Result<Response<E::Success, E::Failure>, Error> {
+        wait::wait(self.inputs, until.into(), View::is_over)
+            .await?
+            .read()
+    }
+}
+
+impl<E: Paged> Call<E> {
+    /// Asks for one page after the other, as they are wanted: see [`Pages`].
+    pub fn pages(self) -> Pages<E> {
+        Pages::new(self.inputs)
     }
 }
 

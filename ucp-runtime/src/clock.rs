@@ -1,8 +1,9 @@
 //! The clock and the source of randomness, which an agent is given rather than takes.
 
-use crate::transport::BoxError;
+use crate::transport::{BoxError, BoxFuture};
+use std::time::Duration;
 
-/// Tells the time.
+/// Tells the time, and waits.
 ///
 /// ```
 /// use ucp_runtime::{Clock, jiff::Timestamp};
@@ -17,6 +18,11 @@ use crate::transport::BoxError;
 pub trait Clock: Send + Sync {
     /// The present instant.
     fn now(&self) -> jiff::Timestamp;
+
+    /// Waits between two reads of a checkout. Default: `tokio`'s timer.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
 }
 
 /// Supplies bytes that nobody can guess.

@@ -4,6 +4,7 @@
 //! [`Error::response`].
 
 use crate::anomaly::Anomaly;
+use crate::guard::Refusals;
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::negotiation::{NoRelease, NotTheLeaf};
 use crate::profile::NotAProfile;
@@ -54,6 +55,12 @@ pub enum Error {
     /// An answer that says nothing about what happens next.
     #[error(transparent)]
     NoHandoff(Box<NoHandoff>),
+    /// A checkout that did not settle in time.
+    #[error(transparent)]
+    Unsettled(Box<Unsettled>),
+    /// A list whose next page cannot be asked for.
+    #[error(transparent)]
+    Paging(Box<PagingError>),
 }
 
 impl Error {
@@ -67,6 +74,8 @@ impl Error {
             Self::Declined(error) => Some(&error.response),
             Self::Discovery(error) => error.response.as_ref(),
             Self::NoHandoff(error) => Some(&error.response),
+            Self::Unsettled(error) => Some(&error.response),
+            Self::Paging(error) => Some(&error.response),
         }
     }
 
@@ -82,6 +91,7 @@ impl Error {
             Self::Status(error) => View::from_failure(error.status, error.response.whole()),
             Self::Body(error) => View::from_bytes(error.response.whole()),
             Self::Declined(error) => View::from_bytes(error.response.whole()),
+            Self::Unsettled(error) => View::from_bytes(error.response.whole()),
             _ => Err(NotUcp),
         };
         view.map(|view| view.decide(host)).map_err(|NotUcp| self)
@@ -178,6 +188,27 @@ pub enum RequestError {
     Rules {
         /// Every rule that it breaks.
         violations: Violations,
+    },
+    /// The call moves money, and what it is judged against does not allow it: see
+    /// [`guard`](crate::guard).
+    #[error("the checkout does not allow it: {refusals}")]
+    Refused {
+        /// Every reason.
+        refusals: Refusals,
+    },
+    /// The call moves money, and the checkout to judge it against could not be read.
+    #[error(
+        "the checkout could not be read: give the one that the buyer agreed to with `from(…)`, or try again"
+    )]
+    Unread {
+        /// Why.
+        source: Box<Error>,
+    },
+    /// The checkout given to `from(…)` does not serialise.
+    #[error("the checkout to judge it against does not serialise as JSON")]
+    Basis {
+        /// Why.
+        source: serde_json::Error,
     },
     /// A path parameter.
     #[error("the path parameter `{name}` is refused: {problem}")]
@@ -637,6 +668,68 @@ impl std::error::Error for Declined {}
 #[derive(Debug, thiserror::Error)]
 #[error("no whole answer within {0:?}")]
 pub(crate) struct Late(pub(crate) Duration);
+
+/// A checkout that was waited for and is not settled. Whether the order was placed is not known: read
+/// the checkout again, and do not complete it anew.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Unsettled {
+    /// When the wait ended.
+    pub until: jiff::Timestamp,
+    /// The last answer.
+    pub response: RawResponse,
+}
+
+impl fmt::Display for Unsettled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the checkout was not settled by {}: read it again, and do not complete it anew",
+            self.until
+        )
+    }
+}
+
+impl std::error::Error for Unsettled {}
+
+/// A list whose next page cannot be asked for. The pages before it are good.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PagingError {
+    /// The page's number, from 1, whose answer is at fault.
+    pub page: u64,
+    /// What is wrong with it.
+    pub problem: PagingProblem,
+    /// The answer.
+    pub response: RawResponse,
+}
+
+impl fmt::Display for PagingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {} is the last: {}", self.page, self.problem)
+    }
+}
+
+impl std::error::Error for PagingError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.problem.source()
+    }
+}
+
+/// What is wrong with a page.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PagingProblem {
+    /// It announces another page and has no cursor for it.
+    #[error("it announces another one and has no cursor for it")]
+    NoCursor,
+    /// Its cursor was followed before.
+    #[error("its cursor was followed before, which would not end")]
+    Repeated,
+    /// The request is no JSON object that a cursor could be put into.
+    #[error("the request takes no cursor")]
+    Request,
+}
 
 /// A length, printed where a text must not be.
 pub(crate) struct Length(pub(crate) usize);

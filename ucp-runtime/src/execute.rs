@@ -4,6 +4,7 @@
 use crate::agent::Inner;
 use crate::call::Inputs;
 use crate::error::{BodyProblem, Error, Late, NoAnswer, RequestError};
+use crate::guard;
 use crate::headers;
 use crate::hooks::{self, Outgoing, Trust};
 use crate::ids::Keys;
@@ -52,6 +53,7 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
             version: merchant.version().to_owned(),
         });
     }
+    guard::check(&inputs).await?;
     let keys = inputs.keys()?;
     let url = endpoint::join(
         merchant.endpoint(),

@@ -57,6 +57,9 @@ pub struct Header {
 pub trait Endpoint: Send + Sync + 'static {
     /// The operation.
     const OPERATION: &'static Operation;
+    /// Of an operation that moves money: the one that reads the checkout which it is judged against
+    /// (see [`guard`](crate::guard)).
+    const JUDGED_BY: Option<&'static Operation> = None;
     /// What the contract demands of the request's body beyond its type.
     const RULES: &'static [Check] = &[];
     /// The body of an answer whose `ucp.status` is not `error`.
@@ -64,6 +67,15 @@ pub trait Endpoint: Send + Sync + 'static {
     /// The body of an answer whose `ucp.status` is `error`.
     type Failure: Read + Send;
 }
+
+/// An operation that completes a checkout.
+pub trait CompletesCheckout: Endpoint {}
+
+/// An operation that reads a checkout.
+pub trait ReadsCheckout: Endpoint {}
+
+/// An operation that answers with one page of a list, by the `pagination` of its request and answer.
+pub trait Paged: Endpoint {}
 
 /// The type that stands for a webhook: what a merchant sends on its own.
 pub trait Webhook: Send + Sync + 'static {

@@ -327,6 +327,7 @@ pub mod operations {
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
     pub struct GetCheckout;
+    impl ::ucp_runtime::operation::ReadsCheckout for GetCheckout {}
     impl Endpoint for GetCheckout {
         const OPERATION: &'static Operation = &Operation::new(
             "2026-08-22",
@@ -458,6 +459,7 @@ pub mod operations {
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
     pub struct CompleteCheckout;
+    impl ::ucp_runtime::operation::CompletesCheckout for CompleteCheckout {}
     impl Endpoint for CompleteCheckout {
         const OPERATION: &'static Operation = &Operation::new(
             "2026-08-22",
@@ -519,6 +521,16 @@ pub mod operations {
                     required: false,
                 },
             ],
+        );
+        const JUDGED_BY: Option<&'static Operation> = Some(
+            &Operation::new(
+                "2026-08-22",
+                "dev.ucp.shopping",
+                "get_checkout",
+                Method::GET,
+                "/checkout-sessions/{id}",
+                Self::OPERATION.headers,
+            ),
         );
         const RULES: &'static [Check] = <super::checkout::CompleteCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
@@ -867,6 +879,7 @@ pub mod operations {
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
     pub struct SearchCatalog;
+    impl ::ucp_runtime::operation::Paged for SearchCatalog {}
     impl Endpoint for SearchCatalog {
         const OPERATION: &'static Operation = &Operation::new(
             "2026-08-22",
@@ -2273,9 +2286,10 @@ pub mod cart {
         pub extra: wire::Map,
     }
     impl UpdateCart {
-        /// With what the contract requires; the rest is unset.
+        /// With what the contract requires; the rest is unset. What is left out is erased: see
+        /// [`Self::update_from`].
         #[must_use]
-        pub fn new(line_items: impl IntoIterator<Item = UpdateLineItem>) -> Self {
+        pub fn replace(line_items: impl IntoIterator<Item = UpdateLineItem>) -> Self {
             Self {
                 line_items: line_items.into_iter().collect(),
                 context: None,
@@ -4218,9 +4232,10 @@ pub mod checkout {
         pub extra: wire::Map,
     }
     impl UpdateCheckout {
-        /// With what the contract requires; the rest is unset.
+        /// With what the contract requires; the rest is unset. What is left out is erased: see
+        /// [`Self::update_from`].
         #[must_use]
-        pub fn new(line_items: impl IntoIterator<Item = UpdateLineItem>) -> Self {
+        pub fn replace(line_items: impl IntoIterator<Item = UpdateLineItem>) -> Self {
             Self {
                 line_items: line_items.into_iter().collect(),
                 buyer: None,

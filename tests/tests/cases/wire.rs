@@ -300,7 +300,7 @@ async fn c43_a_body_that_leaves_something_out_takes_it_away() {
         .into_success()
         .unwrap();
     let all = UpdateCheckout::update_from(&created).unwrap();
-    let one = UpdateCheckout::new(all.line_items.iter().take(1).cloned());
+    let one = UpdateCheckout::replace(all.line_items.iter().take(1).cloned());
     let updated = shop
         .update_checkout(&created.id, one)
         .await

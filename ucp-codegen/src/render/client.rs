@@ -149,14 +149,39 @@ fn endpoint(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
         let body = item.body.as_ref().map(|body| outside(body, home, &up));
         quote! { const RULES: &'static [Check] = <#body as Object>::RULES; }
     });
+    // What the runtime does for an operation beyond sending it goes by the operation's name.
+    let (judged, also) = match item.id.as_str() {
+        "complete_checkout" => {
+            // What an operation on one resource changes is read at its path up to the parameter.
+            let end = item.path.rfind('}').map_or(item.path.len(), |at| at + 1);
+            let (path, _) = item.path.split_at(end);
+            let service = &item.service;
+            let judged = quote! {
+                const JUDGED_BY: Option<&'static Operation> = Some(&Operation::new(
+                    #release, #service, "get_checkout", Method::GET, #path, Self::OPERATION.headers,
+                ));
+            };
+            (Some(judged), Some("CompletesCheckout"))
+        }
+        "get_checkout" => (None, Some("ReadsCheckout")),
+        "search_catalog" => (None, Some("Paged")),
+        _ => (None, None),
+    };
+    let also = also.map(|also| {
+        let also = ident(also);
+        quote! { impl ::ucp_runtime::operation::#also for #marker {} }
+    });
     quote! {
         #docs
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct #marker;
 
+        #also
+
         impl Endpoint for #marker {
             const OPERATION: &'static Operation = &#operation;
+            #judged
             #rules
             type Success = #success;
             type Failure = #failure;

@@ -212,7 +212,10 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         .then(|| quote! { #[allow(deprecated)] });
     // Most take one or two; where a contract requires more, positions are still the shortest way.
     let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
-    let conversions = from_text(name, &required);
+    let conversions = match item.update_of {
+        Some(_) => None,
+        None => from_text(name, &required),
+    };
     let update = item.update_of.as_ref().map(|received| {
         let of = ident(received);
         quote! {
@@ -228,11 +231,20 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             }
         }
     });
-    let docs = doc(&if required.is_empty() {
-        "With nothing set.".to_owned()
+    let unset = if required.is_empty() {
+        "With nothing set."
     } else {
-        "With what the contract requires; the rest is unset.".to_owned()
-    });
+        "With what the contract requires; the rest is unset."
+    };
+    // An update replaces everything, so one that does not start from what was received says so.
+    let (new, docs) = match &item.update_of {
+        Some(_) => (
+            ident("replace"),
+            format!("{unset} What is left out is erased: see [`Self::update_from`]."),
+        ),
+        None => (ident("new"), unset.to_owned()),
+    };
+    let docs = doc(&docs);
     quote! {
         #allow
         #operator
@@ -240,7 +252,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             #docs
             #many
             #[must_use]
-            pub fn new(#(#parameters),*) -> Self {
+            pub fn #new(#(#parameters),*) -> Self {
                 Self { #(#values,)* extra: wire::Map::new() }
             }
             #(#setters)*

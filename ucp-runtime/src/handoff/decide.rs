@@ -7,10 +7,10 @@ use super::{Context, FailedReason, Handoff, Host, Next, Poll, Takeover};
 use crate::anomaly::Anomaly;
 use jiff::Timestamp;
 
-const COMPLETED: &str = "completed";
-const CANCELED: &str = "canceled";
+pub(super) const COMPLETED: &str = "completed";
+pub(super) const CANCELED: &str = "canceled";
 const ESCALATION: &str = "requires_escalation";
-const IN_PROGRESS: &str = "complete_in_progress";
+pub(super) const IN_PROGRESS: &str = "complete_in_progress";
 const READY: &str = "ready_for_complete";
 const INCOMPLETE: &str = "incomplete";
 
@@ -209,9 +209,8 @@ impl View {
     }
 
     fn until(&self, context: &mut Context) -> Option<Timestamp> {
-        let expiry = self.expires_at.as_ref()?;
-        let parsed = expiry.as_str().and_then(|text| text.parse().ok());
-        if parsed.is_none() {
+        let parsed = self.expiry();
+        if parsed.is_none() && self.expires_at.is_some() {
             context.anomalies.push(Anomaly::UnreadableExpiry);
         }
         parsed

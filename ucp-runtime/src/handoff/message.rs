@@ -40,7 +40,7 @@ pub struct Message {
 }
 
 impl Message {
-    pub(super) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         let text = |name| wire::tag(value, name).map(str::to_owned);
         let severity = text("severity").map(Severity::of);
         let kind = match wire::tag(value, "type") {
@@ -77,7 +77,7 @@ impl Message {
 
     /// A warning that must be shown as a disclosure. One to be shown in a way not yet known is held
     /// for one, as that loses nothing.
-    pub(super) fn is_disclosure(&self) -> bool {
+    pub(crate) fn is_disclosure(&self) -> bool {
         self.kind == MessageKind::Warning
             && matches!(
                 self.presentation,

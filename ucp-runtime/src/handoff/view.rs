@@ -1,10 +1,12 @@
 //! The small part of an answer that decides what happens next.
 
+use super::decide;
 use super::embedded::Binding;
 use super::message::{Message, MessageKind};
 use super::pick;
 use crate::wire::{self, Map, Object};
 use http::StatusCode;
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -171,6 +173,29 @@ impl View {
         }
     }
 
+    /// Whether the merchant is placing the order.
+    pub(crate) fn is_in_progress(&self) -> bool {
+        self.status.as_deref() == Some(decide::IN_PROGRESS)
+    }
+
+    /// Whether the session is over.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(
+            self.status.as_deref(),
+            Some(decide::COMPLETED | decide::CANCELED)
+        )
+    }
+
+    /// Whether there is an error instead of the resource.
+    pub(crate) fn is_error(&self) -> bool {
+        self.kind == Kind::Error
+    }
+
+    /// When the session ends, if that can be read.
+    pub(crate) fn expiry(&self) -> Option<Timestamp> {
+        self.expires_at.as_ref()?.as_str()?.parse().ok()
+    }
+
     /// The messages, in order.
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
@@ -214,9 +239,7 @@ impl View {
     fn has_ucp_shape(&self, envelope: bool, body: &Map) -> bool {
         match self.status.as_deref() {
             _ if self.kind == Kind::Error => true,
-            Some(status) => {
-                envelope || super::decide::is_known(status) || wire_array(body, "messages")
-            }
+            Some(status) => envelope || decide::is_known(status) || wire_array(body, "messages"),
             // Without a status it may be a catalog's answer; what asks for the buyer is not.
             None => {
                 envelope
