@@ -233,13 +233,12 @@ impl Types {
     }
 }
 
-/// The third argument of `&Operation::new(…)`.
+/// The third argument of `&Operation::new(…)`, or of `&Operation::new(…).changing(…)`.
 fn operation_id(expression: &Expr) -> Option<String> {
     match expression {
-        Expr::Reference(reference) => match &*reference.expr {
-            Expr::Call(call) => call.args.iter().nth(2).map(text),
-            _ => None,
-        },
+        Expr::Reference(reference) => operation_id(&reference.expr),
+        Expr::MethodCall(call) => operation_id(&call.receiver),
+        Expr::Call(call) => call.args.iter().nth(2).map(text),
         _ => None,
     }
 }

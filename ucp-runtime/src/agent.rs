@@ -6,8 +6,10 @@ use crate::discovery;
 use crate::error::{ConfigError, Error};
 use crate::hooks::{ContentDigest, PrepareRequest};
 use crate::identity::ProfileUrl;
+use crate::journal::{Journal, MemoryJournal};
 use crate::merchant::Merchant;
 use crate::negotiation::Release;
+use crate::retry::{Observe, Retry};
 use crate::transport::Transport;
 use http::{HeaderName, HeaderValue, header};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
@@ -57,6 +59,9 @@ pub(crate) struct Inner {
     pub(crate) strict: bool,
     pub(crate) response_limit: usize,
     pub(crate) timeout: Duration,
+    pub(crate) retry: Retry,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) observer: Option<Arc<dyn Observe>>,
 }
 
 impl Inner {
@@ -91,6 +96,9 @@ impl Agent {
             strict: false,
             response_limit: 8 * 1024 * 1024,
             timeout: Duration::from_secs(30),
+            retry: Retry::default(),
+            journal: None,
+            observer: None,
         })
     }
 
@@ -163,6 +171,9 @@ pub struct AgentBuilder {
     strict: bool,
     response_limit: usize,
     timeout: Duration,
+    retry: Retry,
+    journal: Option<Arc<dyn Journal>>,
+    observer: Option<Arc<dyn Observe>>,
 }
 
 impl AgentBuilder {
@@ -258,7 +269,27 @@ impl AgentBuilder {
         self
     }
 
-    /// How long one call may take, from the first byte sent to the last one read. Default: 30 s.
+    /// How often, and for how long, a call is attempted. Default: [`Retry::default`].
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Where calls are recorded before they are sent, so that a restart changes nothing. Default: a
+    /// [`MemoryJournal`], which does not survive one.
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// What is told of every attempt of a call.
+    pub fn observe(mut self, observer: impl Observe + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// How long one attempt of a call may take, from the first byte sent to the last one read.
+    /// Default: 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -323,6 +354,11 @@ impl AgentBuilder {
             strict: self.strict,
             response_limit: self.response_limit,
             timeout: self.timeout,
+            retry: self.retry,
+            journal: self
+                .journal
+                .unwrap_or_else(|| Arc::new(MemoryJournal::new())),
+            observer: self.observer,
         })))
     }
 }

@@ -8,9 +8,11 @@ use crate::headers;
 use crate::ids::{self, CallId, IdempotencyKey, Keys};
 use crate::merchant::Merchant;
 use crate::operation::{CompletesCheckout, Endpoint, Operation, Paged, ReadsCheckout};
+use crate::outcome;
 use crate::pages::Pages;
 use crate::prepared::Prepared;
 use crate::response::Response;
+use crate::retry::Retry;
 use crate::transport::BoxFuture;
 use crate::wait;
 use crate::wire::{self, Violations};
@@ -51,6 +53,7 @@ pub(crate) struct Inputs {
     pub(crate) body: Option<Bytes>,
     pub(crate) call_id: Option<CallId>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) retry: Option<Retry>,
     /// The rules of the contract that the body breaks.
     pub(crate) violations: Option<Violations>,
     /// The first thing that was wrong with an input.
@@ -62,7 +65,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    fn new(merchant: &Merchant, operation: &'static Operation) -> Self {
+    pub(crate) fn new(merchant: &Merchant, operation: &'static Operation) -> Self {
         Self {
             merchant: merchant.clone(),
             operation,
@@ -72,6 +75,7 @@ impl Inputs {
             body: None,
             call_id: None,
             timeout: None,
+            retry: None,
             violations: None,
             problem: None,
             judging: None,
@@ -87,6 +91,7 @@ impl Inputs {
             exposed: self.exposed.clone(),
             call_id: self.call_id.clone(),
             timeout: self.timeout,
+            retry: self.retry.clone(),
             ..Self::new(&self.merchant, operation)
         }
     }
@@ -106,6 +111,7 @@ impl Inputs {
                 .as_ref()
                 .map(|id| CallId::from((id.as_str(), suffix))),
             timeout: self.timeout,
+            retry: self.retry.clone(),
             violations: self.violations.take(),
             problem: self.problem.take(),
             idempotency_key: self.idempotency_key.take(),
@@ -161,7 +167,7 @@ impl<E: Endpoint> Call<E> {
     pub fn new(merchant: &Merchant) -> Self {
         Self {
             inputs: Inputs {
-                judging: E::JUDGED_BY.map(Judging::new),
+                judging: E::OPERATION.completes().then(Judging::default),
                 ..Inputs::new(merchant, E::OPERATION)
             },
             endpoint: PhantomData,
@@ -227,7 +233,13 @@ impl<E: Endpoint> Call<E> {
         self
     }
 
-    /// How long this call may take, instead of the agent's timeout.
+    /// How often, and for how long, the call is attempted, instead of the agent's [`Retry`].
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.inputs.retry = Some(retry);
+        self
+    }
+
+    /// How long one attempt may take, instead of the agent's timeout.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.inputs.timeout = Some(timeout);
         self
@@ -367,7 +379,10 @@ impl<E: Endpoint> IntoFuture for Call<E> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { execute::execute(self.inputs).await?.read() })
+        Box::pin(async move {
+            let request = execute::prepare(self.inputs).await?;
+            outcome::respond(&request).await
+        })
     }
 }
 

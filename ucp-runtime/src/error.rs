@@ -7,6 +7,7 @@ use crate::anomaly::Anomaly;
 use crate::guard::Refusals;
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::negotiation::{NoRelease, NotTheLeaf};
+use crate::outcome::OutcomeUnknown;
 use crate::profile::NotAProfile;
 use crate::response::RawResponse;
 use crate::transport::{BoxError, TransportError};
@@ -45,6 +46,9 @@ pub enum Error {
     /// A 2xx answer whose body cannot be used.
     #[error(transparent)]
     Body(Box<BodyError>),
+    /// A call that may have changed something at the merchant, and whose outcome is not known.
+    #[error(transparent)]
+    OutcomeUnknown(Box<OutcomeUnknown>),
     /// A 2xx answer that says by `ucp.status: error` that the operation was not done.
     #[error(transparent)]
     Declined(Box<Declined>),
@@ -74,6 +78,7 @@ impl Error {
             Self::Declined(error) => Some(&error.response),
             Self::Discovery(error) => error.response.as_ref(),
             Self::NoHandoff(error) => Some(&error.response),
+            Self::OutcomeUnknown(error) => error.cause()?.response(),
             Self::Unsettled(error) => Some(&error.response),
             Self::Paging(error) => Some(&error.response),
         }
@@ -89,12 +94,22 @@ impl Error {
     pub fn handoff(self, host: &Host) -> Result<Handoff, Self> {
         let view = match &self {
             Self::Status(error) => View::from_failure(error.status, error.response.whole()),
-            Self::Body(error) => View::from_bytes(error.response.whole()),
+            Self::Body(error) => error.view(),
+            Self::OutcomeUnknown(error) => match error.cause() {
+                Some(Self::Body(error)) => error.view(),
+                _ => Err(NotUcp),
+            },
             Self::Declined(error) => View::from_bytes(error.response.whole()),
             Self::Unsettled(error) => View::from_bytes(error.response.whole()),
             _ => Err(NotUcp),
         };
         view.map(|view| view.decide(host)).map_err(|NotUcp| self)
+    }
+
+    pub(crate) fn no_handoff(response: &RawResponse) -> Self {
+        Self::NoHandoff(Box::new(NoHandoff {
+            response: response.clone(),
+        }))
     }
 
     pub(crate) fn not_sent(operation: &'static str, problem: RequestError) -> Self {
@@ -203,6 +218,28 @@ pub enum RequestError {
     Unread {
         /// Why.
         source: Box<Error>,
+    },
+    /// The call moves money, and the contract has no operation that reads the checkout to judge it
+    /// against.
+    #[error(
+        "there is nothing to judge it against: give the checkout that the buyer agreed to with `from(…)`"
+    )]
+    NoBasis,
+    /// The call's id was used for another call. Each call needs an id of its own.
+    #[error(
+        "its call id was used for `{operation}` with another {differs}: each call needs an id of its own"
+    )]
+    CallIdReused {
+        /// The operation that the id was used for.
+        operation: String,
+        /// What differs: `method`, `URL`, `body` or `idempotency key`.
+        differs: &'static str,
+    },
+    /// The journal does not keep the call, so it is not sent.
+    #[error("the journal failed, and what is not recorded is not sent")]
+    Journal {
+        /// Why.
+        source: BoxError,
     },
     /// The checkout given to `from(…)` does not serialise.
     #[error("the checkout to judge it against does not serialise as JSON")]
@@ -434,6 +471,16 @@ pub struct BodyError {
     pub response: RawResponse,
 }
 
+impl BodyError {
+    /// What a decision may rest on: nothing, where the body is about something else.
+    fn view(&self) -> Result<View, NotUcp> {
+        match self.problem {
+            BodyProblem::OtherId { .. } => Err(NotUcp),
+            _ => View::from_bytes(self.response.whole()),
+        }
+    }
+}
+
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -499,6 +546,12 @@ pub enum BodyProblem {
         received: usize,
         /// What the transport reports.
         source: BoxError,
+    },
+    /// It is about another resource than the one that was asked for.
+    #[error("its body is about `{found}`, which is not what was asked for")]
+    OtherId {
+        /// The `id` that the body has.
+        found: String,
     },
     /// It is longer than the agent reads.
     #[error(

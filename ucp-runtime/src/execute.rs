@@ -10,8 +10,9 @@ use crate::hooks::{self, Outgoing, Trust};
 use crate::ids::Keys;
 use crate::prepared::Request;
 use crate::response::{Answer, RawResponse};
+use crate::retry::{Attempt, Attempted};
 use crate::transport::{ResponseBody, TransportError};
-use crate::{endpoint, transport};
+use crate::{endpoint, outcome, transport};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
@@ -25,7 +26,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Prepares, sends, and judges the answer.
 pub(crate) async fn execute(inputs: Inputs) -> Result<Answer, Error> {
-    send(&prepare(inputs).await?).await
+    outcome::settle(&prepare(inputs).await?).await
 }
 
 /// From a call's inputs to what will be sent: body, URL, headers, hooks, and last the runtime's own
@@ -53,7 +54,9 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
             version: merchant.version().to_owned(),
         });
     }
-    guard::check(&inputs).await?;
+    if !recorded(&inputs, agent).await? {
+        guard::check(&inputs).await?;
+    }
     let keys = inputs.keys()?;
     let url = endpoint::join(
         merchant.endpoint(),
@@ -90,6 +93,8 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
     Ok(Request {
         created: agent.clock.now(),
         timeout: inputs.timeout.unwrap_or(agent.timeout),
+        retry: inputs.retry.unwrap_or_else(|| agent.retry.clone()),
+        path: inputs.path,
         merchant: inputs.merchant,
         operation,
         message: Message {
@@ -101,6 +106,19 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
         call_id: outgoing.call_id,
         keys,
     })
+}
+
+/// Whether a call that moves money was judged and recorded before: it may have been sent, and what it
+/// was judged by may have changed because of that.
+async fn recorded(inputs: &Inputs, agent: &Inner) -> Result<bool, RequestError> {
+    match (&inputs.judging, &inputs.call_id) {
+        (Some(_), Some(call_id)) => {
+            let found = agent.journal.find(call_id.as_str()).await;
+            let found = found.map_err(|source| RequestError::Journal { source })?;
+            Ok(found.is_some())
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The headers that every request carries.
@@ -217,24 +235,51 @@ pub(crate) struct Message {
     pub(crate) body: Option<Bytes>,
 }
 
-/// Sends a prepared request and judges the answer.
-pub(crate) async fn send(request: &Request) -> Result<Answer, Error> {
+/// Sends a prepared request once, and judges the answer.
+pub(crate) async fn attempt(
+    request: &Request,
+    number: u32,
+    timeout: Duration,
+) -> Result<Answer, Error> {
     let agent = request.merchant.agent().inner();
     let span = tracing::debug_span!(
-        "ucp call",
+        "ucp attempt",
         operation = request.operation.id,
         merchant = request.merchant.origin(),
         request_id = %request.keys.request_id,
+        number,
     );
-    let (raw, broken) = exchange(
+    let exchanged = exchange(
         agent,
         request.message.clone(),
-        request.timeout,
+        timeout,
         agent.response_limit,
-    )
-    .instrument(span)
-    .await?;
-    Answer::new(raw, broken, request.keys.clone(), &request.merchant)
+    );
+    let result = exchanged.instrument(span).await.and_then(|(raw, broken)| {
+        Answer::new(raw, broken, request.keys.clone(), &request.merchant)
+    });
+    if let Some(observer) = &agent.observer {
+        observer.attempt(&Attempt {
+            operation: request.operation.id,
+            merchant: request.merchant.origin().to_owned(),
+            number,
+            keys: request.keys.clone(),
+            came: came(&result),
+        });
+    }
+    result
+}
+
+fn came(result: &Result<Answer, Error>) -> Attempted {
+    match result {
+        Ok(answer) => Attempted::Answered(answer.raw.status().as_u16()),
+        Err(Error::Status(error)) => Attempted::Answered(error.status.as_u16()),
+        Err(Error::Transport(error)) if !error.error.may_have_arrived() => Attempted::NotSent,
+        Err(error) => match error.response() {
+            Some(raw) => Attempted::Unusable(raw.status().as_u16()),
+            None => Attempted::Lost,
+        },
+    }
 }
 
 /// One request and its answer, with as much of the body as there is.

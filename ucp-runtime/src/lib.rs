@@ -53,6 +53,7 @@ mod headers;
 mod hooks;
 mod identity;
 pub mod ids;
+pub mod journal;
 mod keys;
 mod link;
 pub mod map_order;
@@ -60,12 +61,14 @@ mod merchant;
 mod money;
 pub mod negotiation;
 pub mod operation;
+mod outcome;
 mod pages;
 mod prepared;
 pub mod profile;
 #[cfg(feature = "reqwest")]
 mod reqwest_transport;
 mod response;
+mod retry;
 mod said;
 mod transport;
 mod wait;
@@ -89,12 +92,14 @@ pub use merchant::Merchant;
 pub use money::Money;
 pub use negotiation::{Negotiated, Release};
 pub use operation::{Endpoint, Header, Operation, Webhook};
+pub use outcome::{OutcomeUnknown, Recovered};
 pub use pages::Pages;
 pub use prepared::Prepared;
 pub use profile::Profile;
 #[cfg(feature = "reqwest")]
 pub use reqwest_transport::ReqwestTransport;
 pub use response::{Outcome, RawResponse, Response};
+pub use retry::{Attempt, Attempted, Observe, Retry};
 pub use transport::{BoxError, BoxFuture, ResponseBody, Transport, TransportError};
 
 #[cfg(feature = "macros")]

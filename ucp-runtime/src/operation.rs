@@ -20,6 +20,10 @@ pub struct Operation {
     pub service: &'static str,
     /// The release of the contract, for example `2026-04-08`.
     pub release: &'static str,
+    /// Whether it changes something at the merchant: the contract declares an `Idempotency-Key`.
+    pub changes: bool,
+    /// Of an operation that changes a resource which exists: the one that reads it.
+    pub read: Option<&'static Operation>,
 }
 
 impl Operation {
@@ -40,7 +44,23 @@ impl Operation {
             headers,
             service,
             release,
+            changes: false,
+            read: None,
         }
+    }
+
+    /// One that changes something at the merchant; `read` is the operation that reads the resource
+    /// which it is about, where that exists before it.
+    #[must_use]
+    pub const fn changing(mut self, read: Option<&'static Operation>) -> Self {
+        self.changes = true;
+        self.read = read;
+        self
+    }
+
+    /// Whether it completes a checkout: the one that moves money.
+    pub(crate) fn completes(&self) -> bool {
+        self.id == "complete_checkout"
     }
 }
 
@@ -57,9 +77,6 @@ pub struct Header {
 pub trait Endpoint: Send + Sync + 'static {
     /// The operation.
     const OPERATION: &'static Operation;
-    /// Of an operation that moves money: the one that reads the checkout which it is judged against
-    /// (see [`guard`](crate::guard)).
-    const JUDGED_BY: Option<&'static Operation> = None;
     /// What the contract demands of the request's body beyond its type.
     const RULES: &'static [Check] = &[];
     /// The body of an answer whose `ucp.status` is not `error`.

@@ -1,12 +1,14 @@
 //! A request that is ready to be sent: to look at, to print, to store, to send.
 
 use crate::error::{Error, Length, shown};
-use crate::execute::{self, Message};
+use crate::execute::Message;
 use crate::headers;
 use crate::ids::{CallId, IdempotencyKey, Keys};
 use crate::merchant::Merchant;
 use crate::operation::{Endpoint, Operation};
+use crate::outcome;
 use crate::response::Response;
+use crate::retry::Retry;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::Value;
@@ -25,6 +27,9 @@ pub(crate) struct Request {
     pub(crate) keys: Keys,
     pub(crate) call_id: Option<CallId>,
     pub(crate) timeout: Duration,
+    pub(crate) retry: Retry,
+    /// The parameters of the path: what the request is about.
+    pub(crate) path: Vec<(&'static str, String)>,
     pub(crate) created: jiff::Timestamp,
 }
 
@@ -70,7 +75,7 @@ impl<E: Endpoint> Prepared<E> {
     ///
     /// Those of awaiting a [`Call`](crate::Call), save [`Error::NotSent`].
     pub async fn send(&self) -> Result<Response<E::Success, E::Failure>, Error> {
-        execute::send(&self.request).await?.read()
+        outcome::respond(&self.request).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::anomaly::Anomaly;
 use crate::context::Context;
-use crate::error::{BodyError, BodyProblem, Declined, Error, NoHandoff, StatusError, shown};
+use crate::error::{BodyError, BodyProblem, Declined, Error, StatusError, shown};
 use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
 use crate::merchant::Merchant;
@@ -311,9 +311,7 @@ impl<T, F> Response<T, F> {
     pub fn handoff(&self, host: &Host) -> Result<Handoff, Error> {
         match &self.view {
             Ok(view) => Ok(view.decide(host)),
-            Err(NotUcp) => Err(Error::NoHandoff(Box::new(NoHandoff {
-                response: self.raw.clone(),
-            }))),
+            Err(NotUcp) => Err(Error::no_handoff(&self.raw)),
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) async fn wait(
 }
 
 /// Whether another read may mend an error, and how long the merchant asks to wait before it.
-fn passing(error: &Error, now: Timestamp) -> Option<Duration> {
+pub(crate) fn passing(error: &Error, now: Timestamp) -> Option<Duration> {
     match error {
         Error::Transport(_) => Some(Duration::ZERO),
         Error::Status(error) => {
@@ -91,7 +91,10 @@ fn passing(error: &Error, now: Timestamp) -> Option<Duration> {
 }
 
 /// Between half of a delay and all of it, so that agents do not read in step.
-fn jittered(delay: Duration, randomness: &dyn Randomness) -> Result<Duration, RequestError> {
+pub(crate) fn jittered(
+    delay: Duration,
+    randomness: &dyn Randomness,
+) -> Result<Duration, RequestError> {
     let mut bytes = [0; 2];
     randomness
         .fill(&mut bytes)

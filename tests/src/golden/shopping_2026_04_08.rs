@@ -285,62 +285,63 @@ pub mod operations {
     pub struct CreateCheckout;
     impl Endpoint for CreateCheckout {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "create_checkout",
-            Method::POST,
-            "/checkout-sessions",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
+                "2026-04-08",
+                "dev.ucp.shopping",
+                "create_checkout",
+                Method::POST,
+                "/checkout-sessions",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(None);
         const RULES: &'static [Check] = <super::checkout::CreateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -409,62 +410,63 @@ pub mod operations {
     pub struct UpdateCheckout;
     impl Endpoint for UpdateCheckout {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "update_checkout",
-            Method::PUT,
-            "/checkout-sessions/{id}",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
+                "2026-04-08",
+                "dev.ucp.shopping",
+                "update_checkout",
+                Method::PUT,
+                "/checkout-sessions/{id}",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(Some(GetCheckout::OPERATION));
         const RULES: &'static [Check] = <super::checkout::UpdateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -476,72 +478,63 @@ pub mod operations {
     impl ::ucp_runtime::operation::CompletesCheckout for CompleteCheckout {}
     impl Endpoint for CompleteCheckout {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "complete_checkout",
-            Method::POST,
-            "/checkout-sessions/{id}/complete",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
-        const JUDGED_BY: Option<&'static Operation> = Some(
-            &Operation::new(
                 "2026-04-08",
                 "dev.ucp.shopping",
-                "get_checkout",
-                Method::GET,
-                "/checkout-sessions/{id}",
-                Self::OPERATION.headers,
-            ),
-        );
+                "complete_checkout",
+                Method::POST,
+                "/checkout-sessions/{id}/complete",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(Some(GetCheckout::OPERATION));
         const RULES: &'static [Check] = <super::checkout::CompleteCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -552,62 +545,63 @@ pub mod operations {
     pub struct CancelCheckout;
     impl Endpoint for CancelCheckout {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "cancel_checkout",
-            Method::POST,
-            "/checkout-sessions/{id}/cancel",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
+                "2026-04-08",
+                "dev.ucp.shopping",
+                "cancel_checkout",
+                Method::POST,
+                "/checkout-sessions/{id}/cancel",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(Some(GetCheckout::OPERATION));
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -617,62 +611,63 @@ pub mod operations {
     pub struct CreateCart;
     impl Endpoint for CreateCart {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "create_cart",
-            Method::POST,
-            "/carts",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
+                "2026-04-08",
+                "dev.ucp.shopping",
+                "create_cart",
+                Method::POST,
+                "/carts",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(None);
         const RULES: &'static [Check] = <super::cart::CreateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -740,62 +735,63 @@ pub mod operations {
     pub struct UpdateCart;
     impl Endpoint for UpdateCart {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "update_cart",
-            Method::PUT,
-            "/carts/{id}",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
+                "2026-04-08",
+                "dev.ucp.shopping",
+                "update_cart",
+                Method::PUT,
+                "/carts/{id}",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(Some(GetCart::OPERATION));
         const RULES: &'static [Check] = <super::cart::UpdateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -806,62 +802,63 @@ pub mod operations {
     pub struct CancelCart;
     impl Endpoint for CancelCart {
         const OPERATION: &'static Operation = &Operation::new(
-            "2026-04-08",
-            "dev.ucp.shopping",
-            "cancel_cart",
-            Method::POST,
-            "/carts/{id}/cancel",
-            &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Idempotency-Key",
-                    required: true,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
-            ],
-        );
+                "2026-04-08",
+                "dev.ucp.shopping",
+                "cancel_cart",
+                Method::POST,
+                "/carts/{id}/cancel",
+                &[
+                    Header {
+                        name: "Authorization",
+                        required: false,
+                    },
+                    Header {
+                        name: "X-API-Key",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature",
+                        required: false,
+                    },
+                    Header {
+                        name: "Signature-Input",
+                        required: false,
+                    },
+                    Header {
+                        name: "Content-Digest",
+                        required: false,
+                    },
+                    Header {
+                        name: "Idempotency-Key",
+                        required: true,
+                    },
+                    Header {
+                        name: "Request-Id",
+                        required: true,
+                    },
+                    Header {
+                        name: "User-Agent",
+                        required: false,
+                    },
+                    Header {
+                        name: "UCP-Agent",
+                        required: true,
+                    },
+                    Header {
+                        name: "Content-Type",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept",
+                        required: false,
+                    },
+                    Header {
+                        name: "Accept-Encoding",
+                        required: false,
+                    },
+                ],
+            )
+            .changing(Some(GetCart::OPERATION));
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }

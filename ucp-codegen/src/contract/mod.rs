@@ -28,6 +28,8 @@ pub(crate) struct Operation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Place>,
     pub(crate) answers: Vec<Answer>,
+    /// Of an operation on one resource: the operation that reads it, and its path.
+    pub(crate) read: Option<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +139,22 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
             }
         }
     }
+    name_reads(&mut contract.operations);
     contract
+}
+
+/// What an operation on one resource changes is read at its path up to the parameter.
+fn name_reads(operations: &mut [Operation]) {
+    let reads: Vec<(String, String)> = operations
+        .iter()
+        .filter(|operation| operation.method == "GET" && operation.path.ends_with('}'))
+        .map(|operation| (operation.id.clone(), operation.path.clone()))
+        .collect();
+    for operation in operations.iter_mut().filter(|it| it.method != "GET") {
+        let end = operation.path.rfind('}').map_or(0, |at| at + 1);
+        let (resource, _) = operation.path.split_at(end);
+        operation.read = reads.iter().find(|(_, path)| path == resource).cloned();
+    }
 }
 
 /// Reports a path whose braces and `in: path` parameters are not the same: no call of it could be sent.
@@ -228,5 +245,6 @@ fn read_operation(
         parameters: parameters.collect(),
         body,
         answers: answers.collect(),
+        read: None,
     }
 }

@@ -879,6 +879,11 @@ impl Builder<'_> {
             path_parameters,
             arguments,
             managed,
+            changes: operation.parameters.iter().any(|parameter| {
+                parameter.location == Location::Header
+                    && parameter.name.eq_ignore_ascii_case("Idempotency-Key")
+            }),
+            read: operation.read.clone(),
             body: bodies.request.as_ref().map(|ty| self.ty(None, ty)),
             ruled_body: match &bodies.request {
                 Some(Type::Node(id)) => {

@@ -191,6 +191,10 @@ pub(crate) struct Method {
     pub(crate) arguments: Vec<Argument>,
     /// Declared header parameters that the runtime fills, and whether the contract requires them.
     pub(crate) managed: Vec<(String, bool)>,
+    /// Whether the contract declares an `Idempotency-Key` for it: what says that it changes something.
+    pub(crate) changes: bool,
+    /// Of an operation on one resource: the operation that reads it, and its path.
+    pub(crate) read: Option<(String, String)>,
     pub(crate) body: Option<Ty>,
     /// Whether the contract demands something of the body beyond its type.
     pub(crate) ruled_body: bool,

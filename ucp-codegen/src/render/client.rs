@@ -8,15 +8,9 @@ use std::collections::BTreeMap;
 
 pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>) -> TokenStream {
     let methods = model.methods.iter().map(|item| method(item, home));
-    let endpoints = model
-        .methods
-        .iter()
-        .map(|item| endpoint(item, &model.release, home));
+    let endpoints = model.methods.iter().map(|item| endpoint(item, model, home));
     let setters = setters(model);
-    let webhooks = model
-        .webhooks
-        .iter()
-        .map(|item| webhook(item, &model.release, home));
+    let webhooks = model.webhooks.iter().map(|item| webhook(item, model, home));
     let all = || model.methods.iter().chain(&model.webhooks);
     let used = [
         (!model.methods.is_empty(), "Endpoint"),
@@ -139,8 +133,8 @@ fn set(argument: &Argument, value: &Ident) -> TokenStream {
     }
 }
 
-fn endpoint(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
-    let (marker, operation) = (ident(&item.marker), operation(item, release));
+fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
+    let (marker, operation) = (ident(&item.marker), operation(item, model));
     let up = quote! { super:: };
     let success = outside(&item.success, home, &up);
     let failure = outside(&item.failure, home, &up);
@@ -150,22 +144,11 @@ fn endpoint(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
         quote! { const RULES: &'static [Check] = <#body as Object>::RULES; }
     });
     // What the runtime does for an operation beyond sending it goes by the operation's name.
-    let (judged, also) = match item.id.as_str() {
-        "complete_checkout" => {
-            // What an operation on one resource changes is read at its path up to the parameter.
-            let end = item.path.rfind('}').map_or(item.path.len(), |at| at + 1);
-            let (path, _) = item.path.split_at(end);
-            let service = &item.service;
-            let judged = quote! {
-                const JUDGED_BY: Option<&'static Operation> = Some(&Operation::new(
-                    #release, #service, "get_checkout", Method::GET, #path, Self::OPERATION.headers,
-                ));
-            };
-            (Some(judged), Some("CompletesCheckout"))
-        }
-        "get_checkout" => (None, Some("ReadsCheckout")),
-        "search_catalog" => (None, Some("Paged")),
-        _ => (None, None),
+    let also = match item.id.as_str() {
+        "complete_checkout" => Some("CompletesCheckout"),
+        "get_checkout" => Some("ReadsCheckout"),
+        "search_catalog" => Some("Paged"),
+        _ => None,
     };
     let also = also.map(|also| {
         let also = ident(also);
@@ -181,7 +164,6 @@ fn endpoint(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
 
         impl Endpoint for #marker {
             const OPERATION: &'static Operation = &#operation;
-            #judged
             #rules
             type Success = #success;
             type Failure = #failure;
@@ -189,8 +171,8 @@ fn endpoint(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
     }
 }
 
-fn webhook(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
-    let (marker, operation) = (ident(&item.marker), operation(item, release));
+fn webhook(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
+    let (marker, operation) = (ident(&item.marker), operation(item, model));
     let body = outside(&item.success, home, &quote! { super:: });
     let docs = doc(&format!(
         "`{}`: the webhook `{}`.\n\n{}",
@@ -209,13 +191,28 @@ fn webhook(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
     }
 }
 
-fn operation(item: &Method, release: &str) -> TokenStream {
+fn operation(item: &Method, model: &Model) -> TokenStream {
+    let release = &model.release;
     let (id, path, service, verb) = (&item.id, &item.path, &item.service, ident(&item.verb));
     let headers = item
         .managed
         .iter()
         .map(|(name, required)| quote! { Header { name: #name, required: #required } });
-    quote! { Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]) }
+    let headers = quote! { &[#(#headers),*] };
+    let changing = item.changes.then(|| {
+        let generated = |id: &str| model.methods.iter().find(|method| method.id == id);
+        let read = match &item.read {
+            None => quote! { None },
+            Some((id, path)) => match generated(id).map(|read| ident(&read.marker)) {
+                Some(read) => quote! { Some(#read::OPERATION) },
+                None => quote! {
+                    Some(&Operation::new(#release, #service, #id, Method::GET, #path, #headers))
+                },
+            },
+        };
+        quote! { .changing(#read) }
+    });
+    quote! { Operation::new(#release, #service, #id, Method::#verb, #path, #headers)#changing }
 }
 
 /// A type as it is written outside its module. It is named through its module, as an application may

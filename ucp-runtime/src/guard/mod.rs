@@ -125,23 +125,11 @@ impl fmt::Display for Refusals {
 }
 
 /// How a call is judged.
+#[derive(Default)]
 pub(crate) struct Judging {
-    /// Reads the checkout when none is given.
-    read: &'static Operation,
     pub(crate) from: Option<Value>,
     pub(crate) allowed: Vec<Guard>,
     pub(crate) acknowledged: Vec<Message>,
-}
-
-impl Judging {
-    pub(crate) fn new(read: &'static Operation) -> Self {
-        Self {
-            read,
-            from: None,
-            allowed: Vec::new(),
-            acknowledged: Vec::new(),
-        }
-    }
 }
 
 /// Judges a call that moves money; others pass.
@@ -160,7 +148,8 @@ pub(crate) async fn check(inputs: &Inputs) -> Result<(), RequestError> {
     let checkout = match &judging.from {
         Some(checkout) => checkout,
         None => {
-            read = fresh(inputs, judging.read)
+            let operation = inputs.operation.read.ok_or(RequestError::NoBasis)?;
+            read = fresh(inputs, operation)
                 .await
                 .map_err(|source| RequestError::Unread {
                     source: Box::new(source),

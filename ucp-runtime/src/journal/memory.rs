@@ -46,11 +46,12 @@ impl Journal for MemoryJournal {
         Box::pin(ready(Ok(known)))
     }
 
-    fn settle(
-        &self,
-        call_id: &str,
-        answer: RecordedAnswer,
-    ) -> BoxFuture<'_, Result<(), BoxError>> {
+    fn find(&self, call_id: &str) -> BoxFuture<'_, Result<Option<Record>, BoxError>> {
+        let known = self.calls().records.get(call_id).cloned();
+        Box::pin(ready(Ok(known)))
+    }
+
+    fn settle(&self, call_id: &str, answer: RecordedAnswer) -> BoxFuture<'_, Result<(), BoxError>> {
         let mut calls = self.calls();
         let size = answer.body.len();
         if let Some(record) = calls.records.get_mut(call_id)
@@ -64,7 +65,10 @@ impl Journal for MemoryJournal {
         while calls.bytes > KEPT
             && let Some(oldest) = calls.answered.pop_front()
         {
-            let answer = calls.records.remove(&oldest).and_then(|record| record.answer);
+            let answer = calls
+                .records
+                .remove(&oldest)
+                .and_then(|record| record.answer);
             calls.bytes -= answer.map_or(0, |answer| answer.body.len());
         }
         Box::pin(ready(Ok(())))

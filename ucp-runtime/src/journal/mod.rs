@@ -45,8 +45,14 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// Whatever keeps it from being kept. The call's answer stands all the same; its record stays open.
-    fn settle(&self, call_id: &str, answer: RecordedAnswer)
-    -> BoxFuture<'_, Result<(), BoxError>>;
+    fn settle(&self, call_id: &str, answer: RecordedAnswer) -> BoxFuture<'_, Result<(), BoxError>>;
+
+    /// What is recorded of a call.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from being read; the call that asks is then not sent.
+    fn find(&self, call_id: &str) -> BoxFuture<'_, Result<Option<Record>, BoxError>>;
 
     /// The calls whose outcome is not known, the oldest first: what a restarted agent has to look into.
     ///
@@ -140,6 +146,9 @@ impl Record {
     /// The record of a request; `None` when there is nothing to record it by: no call id, or nothing
     /// that it changes.
     pub(crate) fn of(request: &Request) -> Option<Self> {
+        if !request.operation.changes {
+            return None;
+        }
         let message = &request.message;
         Some(Self {
             call_id: request.call_id.as_ref()?.as_str().to_owned(),
@@ -163,7 +172,10 @@ impl Record {
             (self.method != other.method, "method"),
             (self.url != other.url, "URL"),
             (self.digest != other.digest, "body"),
-            (self.idempotency_key != other.idempotency_key, "idempotency key"),
+            (
+                self.idempotency_key != other.idempotency_key,
+                "idempotency key",
+            ),
         ]
         .into_iter()
         .find_map(|(differs, what)| differs.then_some(what))
@@ -231,10 +243,17 @@ pub(crate) async fn begin(
 /// Records the outcome of a request. A journal that fails leaves the record open, which the next use of
 /// the call id finds; the answer itself is not lost over it.
 pub(crate) async fn settle(journal: &dyn Journal, request: &Request, raw: &RawResponse) {
-    let (Some(call_id), Some(_)) = (&request.call_id, &request.keys.idempotency_key) else {
+    let Some(call_id) = request
+        .call_id
+        .as_ref()
+        .filter(|_| request.operation.changes)
+    else {
         return;
     };
-    if let Err(error) = journal.settle(call_id.as_str(), RecordedAnswer::of(raw)).await {
+    if let Err(error) = journal
+        .settle(call_id.as_str(), RecordedAnswer::of(raw))
+        .await
+    {
         tracing::warn!(%error, operation = request.operation.id, "the journal did not keep an outcome");
     }
 }

@@ -63,11 +63,15 @@ impl<J: Journal, S: Seal> Journal for SealedJournal<J, S> {
         })
     }
 
-    fn settle(
-        &self,
-        call_id: &str,
-        answer: RecordedAnswer,
-    ) -> BoxFuture<'_, Result<(), BoxError>> {
+    fn find(&self, call_id: &str) -> BoxFuture<'_, Result<Option<Record>, BoxError>> {
+        let call_id = call_id.to_owned();
+        Box::pin(async move {
+            let known = self.journal.find(&call_id).await?;
+            known.map(|record| self.opened(record)).transpose()
+        })
+    }
+
+    fn settle(&self, call_id: &str, answer: RecordedAnswer) -> BoxFuture<'_, Result<(), BoxError>> {
         let sealed = self.sealed(answer, call_id);
         let call_id = call_id.to_owned();
         Box::pin(async move { self.journal.settle(&call_id, sealed?).await })

@@ -106,14 +106,7 @@ impl Journal for SqliteJournal {
             // Takes the lock at once, so that no other process begins the same call in between.
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let known = transaction
-                .query_row(
-                    "SELECT * FROM calls WHERE call_id = ?1",
-                    [&record.call_id],
-                    |row| Ok(read(row)),
-                )
-                .optional()?
-                .transpose()?;
+            let known = find(&transaction, &record.call_id)?;
             if known.is_none() {
                 transaction.execute(
                     "INSERT INTO calls (call_id, operation, release, merchant, method, url,
@@ -140,11 +133,12 @@ impl Journal for SqliteJournal {
         }))
     }
 
-    fn settle(
-        &self,
-        call_id: &str,
-        answer: RecordedAnswer,
-    ) -> BoxFuture<'_, Result<(), BoxError>> {
+    fn find(&self, call_id: &str) -> BoxFuture<'_, Result<Option<Record>, BoxError>> {
+        let call_id = call_id.to_owned();
+        Box::pin(self.with(move |connection| find(connection, &call_id)))
+    }
+
+    fn settle(&self, call_id: &str, answer: RecordedAnswer) -> BoxFuture<'_, Result<(), BoxError>> {
         let call_id = call_id.to_owned();
         Box::pin(self.with(move |connection| {
             connection.execute(
@@ -179,8 +173,17 @@ impl Journal for SqliteJournal {
     }
 }
 
+fn find(connection: &Connection, call_id: &str) -> Result<Option<Record>, BoxError> {
+    let query = "SELECT * FROM calls WHERE call_id = ?1";
+    connection
+        .query_row(query, [call_id], |row| Ok(read(row)))
+        .optional()?
+        .transpose()
+}
+
 fn read(row: &Row<'_>) -> Result<Record, BoxError> {
-    let bytes = |name| Ok::<_, rusqlite::Error>(row.get::<_, Option<Vec<u8>>>(name)?.map(Bytes::from));
+    let bytes =
+        |name| Ok::<_, rusqlite::Error>(row.get::<_, Option<Vec<u8>>>(name)?.map(Bytes::from));
     let status: Option<u16> = row.get("status")?;
     let answer = match status {
         Some(status) => Some(RecordedAnswer {
