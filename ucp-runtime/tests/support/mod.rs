@@ -132,6 +132,7 @@ pub fn builder() -> AgentBuilder {
         .unwrap()
         .development()
         .id_secret([7; 32])
+        .retry(Retry::never())
 }
 
 /// A request as it arrived.
@@ -190,10 +191,11 @@ impl Shop {
                 {"version": RELEASE, "transport": "rest", "endpoint": format!("{}/ucp/v2/", self.origin)},
             ]}}})).into_response();
         }
-        axum::Json(
-            serde_json::json!({"ucp": {"version": RELEASE}, "id": "co_1", "status": "incomplete"}),
-        )
-        .into_response()
+        let mut checkout = serde_json::json!({"ucp": {"version": RELEASE}, "status": "incomplete"});
+        if head.uri.path().ends_with("/checkout-sessions") {
+            checkout["id"] = "co_1".into();
+        }
+        axum::Json(checkout).into_response()
     }
 
     pub fn arrived(&self) -> Vec<Arrived> {
