@@ -1,6 +1,8 @@
 //! What the tests of this crate share: a client as generated code writes one, and servers.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // each test binary uses its part
 
+pub mod script;
+
 use std::borrow::Borrow;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
