@@ -410,7 +410,33 @@ impl fmt::Debug for StatusError {
     }
 }
 
+/// What a 409 is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Conflict {
+    /// The idempotency key was used for another request: its code or its text says so.
+    KeyReused,
+    /// The resource is in a state that the operation does not fit, or whatever else merchants use the
+    /// status for.
+    State,
+}
+
 impl StatusError {
+    /// What a 409 is about; `None` for another status.
+    #[must_use]
+    pub fn conflict(&self) -> Option<Conflict> {
+        let said = [&self.code, &self.text];
+        let names_the_key = said.into_iter().flatten().any(|said| {
+            let said = said.to_ascii_lowercase();
+            said.contains("idempotency") || said.contains("idempotent")
+        });
+        (self.status == StatusCode::CONFLICT).then_some(if names_the_key {
+            Conflict::KeyReused
+        } else {
+            Conflict::State
+        })
+    }
+
     /// The code, if it looks like one: what a merchant put there may be anything.
     fn printable_code(&self) -> Option<&str> {
         self.code.as_deref().filter(|code| {

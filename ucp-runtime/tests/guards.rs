@@ -251,7 +251,9 @@ async fn absence_restricts_nothing() {
 #[tokio::test]
 async fn another_checkout_is_no_basis() {
     let other = checkout(json!({"id": "co_2"}));
-    let reasons = refused(other.clone(), json!({})).await;
+    let shop = Scripted::open(RELEASE, [answer(other.clone())]).await;
+    let given = call::<Complete>(&shop, &json!({})).from(&other).await;
+    let reasons = refusals(given.unwrap_err());
     assert_eq!(
         reasons,
         [Refusal::OtherCheckout {
@@ -259,6 +261,11 @@ async fn another_checkout_is_no_basis() {
         }]
     );
     assert_eq!(reasons[0].guard(), None);
+    assert_eq!(shop.heard(), [""; 0]);
+    // One that is read instead of the one asked for is no answer at all.
+    let read = call::<Complete>(&shop, &json!({})).await.unwrap_err();
+    assert!(read.to_string().contains("could not be read"), "{read}");
+    assert_eq!(shop.heard(), [READ]);
 }
 
 #[tokio::test]

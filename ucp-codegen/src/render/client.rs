@@ -206,7 +206,9 @@ fn operation(item: &Method, model: &Model) -> TokenStream {
             Some((id, path)) => match generated(id).map(|read| ident(&read.marker)) {
                 Some(read) => quote! { Some(#read::OPERATION) },
                 None => quote! {
-                    Some(&Operation::new(#release, #service, #id, Method::GET, #path, #headers))
+                    Some(const {
+                        &Operation::new(#release, #service, #id, Method::GET, #path, #headers)
+                    })
                 },
             },
         };

@@ -62,6 +62,24 @@ pub trait Journal: Send + Sync {
     fn open_calls(&self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>>;
 }
 
+impl<J: Journal + ?Sized> Journal for std::sync::Arc<J> {
+    fn begin(&self, record: Record) -> BoxFuture<'_, Result<Option<Record>, BoxError>> {
+        (**self).begin(record)
+    }
+
+    fn find(&self, call_id: &str) -> BoxFuture<'_, Result<Option<Record>, BoxError>> {
+        (**self).find(call_id)
+    }
+
+    fn settle(&self, call_id: &str, answer: RecordedAnswer) -> BoxFuture<'_, Result<(), BoxError>> {
+        (**self).settle(call_id, answer)
+    }
+
+    fn open_calls(&self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        (**self).open_calls()
+    }
+}
+
 /// One call, as recorded.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use ucp_runtime::{
-    Agent, AgentBuilder, Call, Endpoint, Header, Merchant, Operation, http, serde_json,
+    Agent, AgentBuilder, Call, Endpoint, Header, Merchant, Operation, Retry, http, serde_json,
 };
 
 pub const RELEASE: &str = "2026-04-08";

@@ -9,11 +9,13 @@ use std::time::Duration;
 use ucp_runtime::jiff::Timestamp;
 use ucp_runtime::operation::{CompletesCheckout, Paged, ReadsCheckout};
 use ucp_runtime::serde_json::Value;
-use ucp_runtime::{BoxFuture, Clock, Endpoint, Merchant, Operation, Randomness, http};
+use ucp_runtime::{
+    AgentBuilder, BoxFuture, Clock, Endpoint, Merchant, Operation, Randomness, http,
+};
 
 macro_rules! operation {
     ($release:expr, $id:literal, $method:ident, $path:literal) => {
-        &Operation::new(
+        Operation::new(
             $release,
             "dev.ucp.shopping",
             $id,
@@ -29,17 +31,14 @@ macro_rules! completion {
         pub struct $name;
 
         impl Endpoint for $name {
-            const OPERATION: &'static Operation = operation!(
+            const OPERATION: &'static Operation = &operation!(
                 $release,
                 "complete_checkout",
                 POST,
                 "/checkout-sessions/{id}/complete"
-            );
-            const JUDGED_BY: Option<&'static Operation> = Some(operation!(
-                $release,
-                "get_checkout",
-                GET,
-                "/checkout-sessions/{id}"
+            )
+            .changing(Some(
+                const { &operation!($release, "get_checkout", GET, "/checkout-sessions/{id}") },
             ));
             type Success = Value;
             type Failure = Value;
@@ -52,11 +51,30 @@ macro_rules! completion {
 completion!(Complete, RELEASE);
 completion!(OldComplete, "2026-01-11");
 
+pub struct Create;
+
+impl Endpoint for Create {
+    const OPERATION: &'static Operation =
+        &operation!(RELEASE, "create_checkout", POST, "/checkout-sessions").changing(None);
+    type Success = Value;
+    type Failure = Value;
+}
+
+pub struct Update;
+
+impl Endpoint for Update {
+    const OPERATION: &'static Operation =
+        &operation!(RELEASE, "update_checkout", PUT, "/checkout-sessions/{id}")
+            .changing(Some(super::GetCheckout::OPERATION));
+    type Success = Value;
+    type Failure = Value;
+}
+
 pub struct Search;
 
 impl Endpoint for Search {
     const OPERATION: &'static Operation =
-        operation!(RELEASE, "search_catalog", POST, "/catalog/search");
+        &operation!(RELEASE, "search_catalog", POST, "/catalog/search");
     type Success = Value;
     type Failure = Value;
 }
@@ -106,6 +124,7 @@ pub struct Answer {
     status: u16,
     headers: Vec<(&'static str, &'static str)>,
     body: Value,
+    breaks_off: bool,
 }
 
 pub fn answer(body: Value) -> Answer {
@@ -117,6 +136,30 @@ pub fn failure(status: u16, headers: &[(&'static str, &'static str)], body: Valu
         status,
         headers: headers.to_vec(),
         body,
+        breaks_off: false,
+    }
+}
+
+/// An answer whose head arrives and whose body does not.
+pub fn broken() -> Answer {
+    Answer {
+        breaks_off: true,
+        ..answer(Value::Null)
+    }
+}
+
+/// A body that fails before it is whole.
+struct BreaksOff;
+
+impl http_body::Body for BreaksOff {
+    type Data = bytes::Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        std::task::Poll::Ready(Some(Err(std::io::Error::other("broken off"))))
     }
 }
 
@@ -129,6 +172,15 @@ pub struct Scripted {
 impl Scripted {
     /// Gives the answers in order, and the last one for ever.
     pub async fn open(release: &str, answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::open_with(release, answers, |builder| builder).await
+    }
+
+    /// With an agent that is set up further.
+    pub async fn open_with(
+        release: &str,
+        answers: impl IntoIterator<Item = Answer>,
+        set_up: impl FnOnce(AgentBuilder) -> AgentBuilder,
+    ) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let arrived: Arc<Mutex<Vec<Arrived>>> = Arc::default();
@@ -154,7 +206,11 @@ impl Scripted {
                 } else {
                     answers.front().unwrap()
                 };
-                let mut response = axum::Json(answer.body.clone()).into_response();
+                let mut response = if answer.breaks_off {
+                    axum::body::Body::new(BreaksOff).into_response()
+                } else {
+                    axum::Json(answer.body.clone()).into_response()
+                };
                 *response.status_mut() = http::StatusCode::from_u16(answer.status).unwrap();
                 for (name, value) in &answer.headers {
                     response.headers_mut().insert(*name, value.parse().unwrap());
@@ -164,11 +220,8 @@ impl Scripted {
         });
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         let clock = Moved::at("2026-04-08T10:00:00Z");
-        let agent = builder()
-            .clock(clock.clone())
-            .randomness(Ones)
-            .build()
-            .unwrap();
+        let agent = set_up(builder().clock(clock.clone()).randomness(Ones));
+        let agent = agent.build().unwrap();
         Self {
             merchant: Merchant::at(&agent, &origin, &origin, release).unwrap(),
             clock,
