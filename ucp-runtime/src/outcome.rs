@@ -64,7 +64,7 @@ fn replay(request: &Request, answer: journal::RecordedAnswer) -> Result<Answer, 
 /// What one attempt came to.
 enum Verdict {
     /// An answer that can be used.
-    Answered(Answer),
+    Answered(Box<Answer>),
     /// An answer that says no.
     Refused(Error),
     /// No usable answer, and another attempt may bring one.
@@ -120,7 +120,7 @@ impl<'r> Run<'r> {
         }
         loop {
             match self.attempt().await {
-                Verdict::Answered(answer) => return Ok(answer),
+                Verdict::Answered(answer) => return Ok(*answer),
                 Verdict::Refused(error) => return self.refused(error).await,
                 Verdict::Lost(error) => return self.lost(error).await,
                 Verdict::Again {
@@ -223,7 +223,7 @@ impl<'r> Run<'r> {
                 repeated = true;
                 unsettled = 0;
                 match self.attempt().await {
-                    Verdict::Answered(answer) => return Ok(answer),
+                    Verdict::Answered(answer) => return Ok(*answer),
                     Verdict::Refused(Error::Status(error)) if is_judgement(&error) => {
                         return Err(Error::Status(error));
                     }
@@ -268,7 +268,7 @@ async fn read(request: &Request, timeout: Duration) -> Result<Answer, Error> {
             let request = execute::prepare(inputs).await?;
             let result = execute::attempt(&request, 1, request.timeout).await;
             match judge(&request, result, Timestamp::MIN) {
-                Verdict::Answered(answer) => Ok(answer),
+                Verdict::Answered(answer) => Ok(*answer),
                 Verdict::Refused(error) | Verdict::Lost(error) | Verdict::Again { error, .. } => {
                     Err(error)
                 }
@@ -372,7 +372,7 @@ fn other_id(request: &Request, answer: Answer) -> Verdict {
                 response: answer.raw,
             })))
         }
-        _ => Verdict::Answered(answer),
+        _ => Verdict::Answered(Box::new(answer)),
     }
 }
 
