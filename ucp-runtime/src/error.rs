@@ -4,6 +4,7 @@
 //! [`Error::response`].
 
 use crate::anomaly::Anomaly;
+use crate::fetch::SpecialUse;
 use crate::guard::Refusals;
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::negotiation::{NoRelease, NotTheLeaf};
@@ -554,6 +555,9 @@ pub enum DiscoveryProblem {
     /// The request for it could not be made. Nothing was sent.
     #[error("it was not asked for: {0}")]
     NotSent(RequestError),
+    /// Its host is at no public address. Nothing was sent.
+    #[error(transparent)]
+    SpecialUse(SpecialUse),
     /// No answer arrived.
     #[error("{0}")]
     NoAnswer(TransportError),
