@@ -594,7 +594,7 @@ async fn c104_a_wall_is_not_run_against() {
     assert!(
         error
             .to_string()
-            .ends_with("its body is an HTML page, so this is not a profile")
+            .ends_with("its body is an HTML page, so there is no profile to read")
     );
     assert_eq!(shop.asked(WELL_KNOWN), 2);
     clock.forward(10);
@@ -810,7 +810,7 @@ async fn a_profile_is_fresh_for_a_minute_at_least_and_then_as_its_server_says() 
         shop.put_profile(headers, &shop.profile("2026-04-08"));
         let clock = Hands::new();
         let agent = of_april().clock(clock.clone()).build().unwrap();
-        let mut asked = async || {
+        let asked = async || {
             agent.connect(&shop.origin).await.unwrap();
             shop.asked(WELL_KNOWN)
         };
@@ -1016,7 +1016,14 @@ async fn captured_profiles_are_agreed_with() {
         Captured {
             file: "merchant-c.2026-04-08.json",
             version: "2026-04-08",
-            capabilities: &["cart", "checkout", "discount", "order"],
+            capabilities: &[
+                "cart",
+                "catalog.lookup",
+                "catalog.search",
+                "checkout",
+                "discount",
+                "order",
+            ],
             notes: &["$: the `ucp` wrapper is absent; its members are read from the root"],
         },
         Captured {

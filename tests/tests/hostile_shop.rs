@@ -142,7 +142,7 @@ async fn each_trick_has_its_own_error_and_costs_little() {
                     endless(stream, &head, &[b' '; 16 * 1024]).await
                 })
             },
-            |found| matches!(found, DiscoveryProblem::Body(BodyProblem::TooLong { limit }) if *limit == 256 * 1024),
+            |found| matches!(found, DiscoveryProblem::TooLong { limit } if *limit == 256 * 1024),
         ),
         (
             "a long body, announced",
@@ -152,7 +152,7 @@ async fn each_trick_has_its_own_error_and_costs_little() {
                     endless(stream, &head, &[b' '; 16 * 1024]).await
                 })
             },
-            |found| matches!(found, DiscoveryProblem::Body(BodyProblem::TooLong { .. })),
+            |found| matches!(found, DiscoveryProblem::TooLong { .. }),
         ),
         (
             "a page",

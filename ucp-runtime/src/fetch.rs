@@ -363,12 +363,7 @@ fn judge(response: &RawResponse, broken: Option<BodyProblem>) -> Result<Value, D
     }
     match (status, broken) {
         (StatusCode::OK, None) => response.json().map_err(DiscoveryProblem::Body),
-        (StatusCode::OK, Some(problem)) => {
-            Err(match problem.source().map(|of| of.downcast_ref()) {
-                Some(Some(Late(after))) => DiscoveryProblem::Timeout { after: *after },
-                _ => DiscoveryProblem::Body(problem),
-            })
-        }
+        (StatusCode::OK, Some(problem)) => Err(broken_off(problem)),
         (
             StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN
@@ -377,6 +372,16 @@ fn judge(response: &RawResponse, broken: Option<BodyProblem>) -> Result<Value, D
             _,
         ) => Err(DiscoveryProblem::Blocked(status)),
         _ => Err(DiscoveryProblem::Status(status)),
+    }
+}
+
+fn broken_off(problem: BodyProblem) -> DiscoveryProblem {
+    if let BodyProblem::TooLong { limit } = problem {
+        return DiscoveryProblem::TooLong { limit };
+    }
+    match problem.source().and_then(|source| source.downcast_ref()) {
+        Some(Late(after)) => DiscoveryProblem::Timeout { after: *after },
+        None => DiscoveryProblem::Body(problem),
     }
 }
 

@@ -684,7 +684,7 @@ async fn discovery_errors_say_what_was_found() {
     assert!(matches!(found.problem, DiscoveryProblem::Body(_)));
     assert_eq!(kept.1, "<html>404</html>");
     assert!(
-        text.ends_with("its body is an HTML page, so this is not a profile"),
+        text.ends_with("its body is an HTML page, so there is no profile to read"),
         "{text}"
     );
 
@@ -705,7 +705,10 @@ async fn discovery_errors_say_what_was_found() {
         &" ".repeat(300 * 1024),
     );
     let (_, found, kept) = problem_at(long).await;
-    assert!(matches!(found.problem, DiscoveryProblem::Body(_)));
+    assert!(matches!(
+        found.problem,
+        DiscoveryProblem::TooLong { limit: 262_144 }
+    ));
     assert_eq!(kept.1.len(), 4 * 1024);
 
     for origin in [
