@@ -125,7 +125,7 @@ async fn discover(
     agent: &Inner,
     origin: &Url,
     previous: Option<&Known>,
-) -> Result<Known, DiscoveryError> {
+) -> Result<Known, Box<DiscoveryError>> {
     let mut url = origin.clone();
     url.set_path("/.well-known/ucp");
     let known = previous.map(|known| (&known.top.validators, known));
@@ -141,10 +141,12 @@ async fn discover(
         Some(own) => Ok(Choice::Here(own)),
         None => choose(&envelope, &agent.releases),
     };
-    let choice = choice.map_err(|refused| DiscoveryError {
-        url: url.clone(),
-        problem: DiscoveryProblem::NoRelease(refused),
-        response: None,
+    let choice = choice.map_err(|refused| {
+        Box::new(DiscoveryError {
+            url: url.clone(),
+            problem: DiscoveryProblem::NoRelease(refused),
+            response: None,
+        })
     })?;
     match choice {
         Choice::Here(release) => {
@@ -189,7 +191,7 @@ fn envelope(
     url: &Url,
     document: &serde_json::Value,
     response: &RawResponse,
-) -> Result<Envelope, DiscoveryError> {
+) -> Result<Envelope, Box<DiscoveryError>> {
     Envelope::read(document)
         .map_err(|problem| failed(url, DiscoveryProblem::NotAProfile(problem), response))
 }
@@ -199,7 +201,7 @@ fn agree(
     fetched: Fetched<&Known>,
     release: &Release,
     negotiated: bool,
-) -> Result<Arc<Found>, DiscoveryError> {
+) -> Result<Arc<Found>, Box<DiscoveryError>> {
     match fetched {
         Fetched::Same(known) => Ok(known.found.clone()),
         Fetched::New(document, response) => bind(document, release, negotiated)
@@ -238,14 +240,14 @@ fn bind(
     })
 }
 
-fn failed(url: &Url, problem: DiscoveryProblem, response: &RawResponse) -> DiscoveryError {
+fn failed(url: &Url, problem: DiscoveryProblem, response: &RawResponse) -> Box<DiscoveryError> {
     let mut response = response.clone();
     response.shorten(fetch::KEPT);
-    DiscoveryError {
+    Box::new(DiscoveryError {
         url: url.clone(),
         problem,
         response: Some(response),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ pub(crate) enum Fetched<T> {
     /// The document is as it was: what was known of it.
     Same(T),
     /// A document, with the answer that brought it.
-    New(Value, RawResponse),
+    New(Value, Box<RawResponse>),
 }
 
 /// When a document is stale, and how it is then asked for.
@@ -280,11 +280,13 @@ pub(crate) async fn get<T>(
     agent: &Inner,
     url: &Url,
     known: Option<(&Validators, T)>,
-) -> Result<(Fetched<T>, Freshness), DiscoveryError> {
-    let fail = |problem, response| DiscoveryError {
-        url: url.clone(),
-        problem,
-        response,
+) -> Result<(Fetched<T>, Freshness), Box<DiscoveryError>> {
+    let fail = |problem, response| {
+        Box::new(DiscoveryError {
+            url: url.clone(),
+            problem,
+            response,
+        })
     };
     let (validators, known) = known.unzip();
     let request = request(agent, url, validators)
@@ -309,7 +311,7 @@ pub(crate) async fn get<T>(
     match judge(&response, broken) {
         Ok(document) => {
             let freshness = Freshness::of(response.headers(), now, None);
-            Ok((Fetched::New(document, response), freshness))
+            Ok((Fetched::New(document, Box::new(response)), freshness))
         }
         Err(problem) => {
             response.shorten(KEPT);

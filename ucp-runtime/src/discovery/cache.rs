@@ -214,7 +214,7 @@ async fn fetch(
                     }
                     Err(error) => {
                         tracing::debug!(key, %error, "found no merchant");
-                        let error = Arc::new(error);
+                        let error: Arc<DiscoveryError> = error.into();
                         *outcome = Some(Err(error.clone()));
                         (slot.known.clone(), Some((error, later(now, FAILED))))
                     }
