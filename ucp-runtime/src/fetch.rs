@@ -91,6 +91,9 @@ pub struct SpecialUse {
 
 impl fmt::Display for SpecialUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.addresses.is_empty() {
+            return write!(f, "{} has no address", self.host);
+        }
         write!(f, "{} is at", self.host)?;
         for (index, address) in self.addresses.iter().enumerate() {
             write!(f, "{} {address}", if index == 0 { "" } else { "," })?;
@@ -459,7 +462,8 @@ mod tests {
             "m.test is at 127.0.0.1, fd00::1, which is for special use (RFC 6890): nothing is sent there"
         );
         assert!(public("m.test", addresses(&["169.254.169.254"]), true).is_err());
-        assert!(public("m.test", Vec::new(), true).is_err());
+        let none = public("m.test", Vec::new(), true).unwrap_err();
+        assert_eq!(none.to_string(), "m.test has no address");
     }
 
     fn headers(list: &[(&'static str, &'static str)]) -> HeaderMap {
