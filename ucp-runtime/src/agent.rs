@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, Randomness, SystemClock, SystemRandomness};
 use crate::credentials::CredentialProvider;
-use crate::discovery;
+use crate::discovery::{self, Cache, Discovery};
 use crate::error::{ConfigError, Error};
 use crate::hooks::{ContentDigest, PrepareRequest};
 use crate::identity::ProfileUrl;
@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) releases: Vec<Release>,
+    pub(crate) discovery: Discovery,
+    pub(crate) cache: Cache,
     pub(crate) development: bool,
     pub(crate) strict: bool,
     pub(crate) response_limit: usize,
@@ -92,6 +94,9 @@ impl Agent {
             clock: Arc::new(SystemClock),
             randomness: Arc::new(SystemRandomness),
             releases: Vec::new(),
+            discovery: Discovery::default(),
+            #[cfg(feature = "reqwest")]
+            resolver: Arc::new(crate::fetch::SystemResolver),
             development: false,
             strict: false,
             response_limit: 8 * 1024 * 1024,
@@ -167,6 +172,9 @@ pub struct AgentBuilder {
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
     releases: Vec<Release>,
+    discovery: Discovery,
+    #[cfg(feature = "reqwest")]
+    resolver: Arc<dyn crate::fetch::Resolver>,
     development: bool,
     strict: bool,
     response_limit: usize,
@@ -231,7 +239,22 @@ impl AgentBuilder {
         self
     }
 
-    /// What carries requests. Default: `ReqwestTransport` (feature `reqwest`).
+    /// How merchants are found: limits, and how long what was found is remembered.
+    pub fn discovery(mut self, discovery: Discovery) -> Self {
+        self.discovery = discovery;
+        self
+    }
+
+    /// What resolves the names of hosts for the default transport, which connects to no address that
+    /// it did not return and to none for special use. Default: the operating system.
+    #[cfg(feature = "reqwest")]
+    pub fn resolver(mut self, resolver: impl crate::fetch::Resolver + 'static) -> Self {
+        self.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// What carries requests. Default: `ReqwestTransport` (feature `reqwest`), which keeps away from
+    /// special-use addresses; one of your own has to do so itself, see [`fetch`](crate::fetch).
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
@@ -249,7 +272,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Allows `http` on loopback hosts: for the profile, for merchants and for endpoints.
+    /// Allows loopback hosts, with `http` too: for the profile, for merchants and for endpoints.
     pub fn development(mut self) -> Self {
         self.development = true;
         self
@@ -326,6 +349,20 @@ impl AgentBuilder {
         if self.content_digest {
             last.push(Arc::new(ContentDigest));
         }
+        let transport = match self.transport {
+            Some(transport) => transport,
+            #[cfg(feature = "reqwest")]
+            None => Arc::new(crate::ReqwestTransport::guarded(
+                self.resolver,
+                self.development,
+            )?),
+            #[cfg(not(feature = "reqwest"))]
+            None => {
+                return Err(Error::Config(ConfigError::Transport {
+                    source: "this build has no default transport (feature `reqwest`)".into(),
+                }));
+            }
+        };
         Ok(Agent(Arc::new(Inner {
             user_agent: value_of(header::USER_AGENT, &self.user_agent)?,
             accept_language: self
@@ -333,10 +370,7 @@ impl AgentBuilder {
                 .map(|value| value_of(header::ACCEPT_LANGUAGE, &value))
                 .transpose()?,
             request_signature,
-            transport: match self.transport {
-                Some(transport) => transport,
-                None => default_transport()?,
-            },
+            transport,
             profile: self.profile,
             id_secret: self.id_secret,
             credentials: self.credentials,
@@ -350,6 +384,8 @@ impl AgentBuilder {
                     false => release,
                 })
                 .collect(),
+            cache: Cache::new(&self.discovery),
+            discovery: self.discovery,
             development: self.development,
             strict: self.strict,
             response_limit: self.response_limit,
@@ -373,16 +409,4 @@ impl fmt::Debug for AgentBuilder {
 
 fn value_of(name: HeaderName, value: &str) -> Result<HeaderValue, ConfigError> {
     HeaderValue::from_str(value).map_err(|_| ConfigError::Header { name })
-}
-
-#[cfg(feature = "reqwest")]
-fn default_transport() -> Result<Arc<dyn Transport>, ConfigError> {
-    Ok(Arc::new(crate::ReqwestTransport::new()?))
-}
-
-#[cfg(not(feature = "reqwest"))]
-fn default_transport() -> Result<Arc<dyn Transport>, ConfigError> {
-    Err(ConfigError::Transport {
-        source: "this build has no default transport (feature `reqwest`)".into(),
-    })
 }

@@ -1,6 +1,7 @@
 //! Where requests go: what makes a URL acceptable, and how an operation's path joins it.
 
 use crate::error::{ConfigError, RequestError, shown};
+use crate::fetch;
 use url::{Host, Url};
 
 /// Whether the host is this machine.
@@ -76,12 +77,23 @@ pub(crate) fn document(text: &str, development: bool) -> Result<Url, &'static st
 }
 
 fn secure(url: &Url, text: &str, development: bool) -> Result<(), &'static str> {
+    // No resolver sees an address that stands in the URL.
+    let literal = match url.host() {
+        Some(Host::Ipv4(address)) => Some(address.into()),
+        Some(Host::Ipv6(address)) => Some(address.into()),
+        _ => None,
+    };
+    match is_loopback(url) {
+        true if development => {}
+        true => return Err("a loopback host needs `development()` on the agent"),
+        false if literal.is_some_and(fetch::is_special_use) => {
+            return Err("its host is an address for special use (RFC 6890)");
+        }
+        false => {}
+    }
     match url.scheme() {
         "https" => {}
-        "http" if is_loopback(url) && development => {}
-        "http" if is_loopback(url) => {
-            return Err("http on a loopback host needs `development()` on the agent");
-        }
+        "http" if is_loopback(url) => {}
         _ => return Err("its scheme is not https"),
     }
     if !has_authority(text) {
@@ -206,7 +218,7 @@ mod tests {
             ("http://m.example/x", "its scheme is not https"),
             (
                 "http://127.0.0.1/x",
-                "http on a loopback host needs `development()` on the agent",
+                "a loopback host needs `development()` on the agent",
             ),
             ("/x", "it is not an absolute URL"),
             ("https:m.example", "it is not of the form https://host"),

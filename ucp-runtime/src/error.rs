@@ -4,6 +4,7 @@
 //! [`Error::response`].
 
 use crate::anomaly::Anomaly;
+use crate::fetch::SpecialUse;
 use crate::guard::Refusals;
 use crate::handoff::{Handoff, Host, Message, NotUcp, View};
 use crate::negotiation::{NoRelease, NotTheLeaf};
@@ -437,6 +438,13 @@ impl StatusError {
         })
     }
 
+    /// Whether nothing answers for the operation at the endpoint that the profile names: 404, 405 or
+    /// 501 without a code of the protocol. No other transport of the merchant is tried instead.
+    #[must_use]
+    pub fn is_endpoint_unavailable(&self) -> bool {
+        matches!(self.status.as_u16(), 404 | 405 | 501) && self.code.is_none()
+    }
+
     /// The code, if it looks like one: what a merchant put there may be anything.
     fn printable_code(&self) -> Option<&str> {
         self.code.as_deref().filter(|code| {
@@ -633,6 +641,9 @@ pub enum DiscoveryProblem {
     /// The request for it could not be made. Nothing was sent.
     #[error("it was not asked for: {0}")]
     NotSent(RequestError),
+    /// Its host is at no public address. Nothing was sent.
+    #[error(transparent)]
+    SpecialUse(SpecialUse),
     /// No answer arrived.
     #[error("{0}")]
     NoAnswer(TransportError),
@@ -654,8 +665,16 @@ pub enum DiscoveryProblem {
     /// Another status than 200.
     #[error("it answered {}: there is no profile", .0.as_u16())]
     Status(StatusCode),
-    /// A body that is no JSON.
-    #[error("{0}, so this is not a profile")]
+    /// An answer that is longer than the agent reads.
+    #[error(
+        "its answer is longer than {limit} bytes: give a higher `limit(…)` to `Discovery` if that is right"
+    )]
+    TooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A body that is no JSON, or not whole.
+    #[error("{0}, so there is no profile to read")]
     Body(BodyProblem),
     /// JSON that is no profile.
     #[error(transparent)]

@@ -73,10 +73,10 @@ impl KeySource for PublishedKeys {
 
 impl KeySource for Agent {
     fn keys<'a>(&'a self, origin: &'a str) -> BoxFuture<'a, Result<Arc<PublishedKeys>, Error>> {
-        Box::pin(discovery::keys(self, origin))
+        Box::pin(discovery::keys(self, origin, false))
     }
 
     fn refresh<'a>(&'a self, origin: &'a str) -> BoxFuture<'a, Result<Arc<PublishedKeys>, Error>> {
-        self.keys(origin)
+        Box::pin(discovery::keys(self, origin, true))
     }
 }

@@ -5,7 +5,7 @@ use crate::discovery::Found;
 use crate::endpoint;
 use crate::error::Error;
 use crate::negotiation::Negotiated;
-use crate::profile::{Profile, PublishedKeys};
+use crate::profile::Profile;
 use std::fmt;
 use std::sync::Arc;
 
@@ -132,17 +132,11 @@ impl Merchant {
         self.discovered()?.negotiated.as_ref()
     }
 
-    /// The profile by which that was agreed; `None` for [`Merchant::at`].
+    /// The profile by which that was agreed; `None` for [`Merchant::at`]. Its keys are those of that
+    /// moment: a [`KeySource`](crate::KeySource), such as the agent, knows the present ones.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         Some(&self.discovered()?.profile)
-    }
-
-    /// The keys that the profile had when the merchant was found. A verifier asks a
-    /// [`KeySource`](crate::KeySource), such as the agent, which knows the present ones.
-    #[must_use]
-    pub fn keys(&self) -> Option<&PublishedKeys> {
-        Some(&self.discovered()?.keys)
     }
 
     fn discovered(&self) -> Option<&Found> {

@@ -1,11 +1,14 @@
 //! The default transport.
 
 use crate::error::ConfigError;
+use crate::fetch::{self, Resolver, SystemResolver};
 use crate::transport::{BoxFuture, ResponseBody, Transport, TransportError};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use reqwest::ClientBuilder;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls::{ClientConfig, RootCertStore};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,19 +36,33 @@ pub struct ReqwestTransport {
 }
 
 impl ReqwestTransport {
-    /// The transport that an agent has by default.
+    /// The transport that an agent has by default: it connects to public addresses only.
     ///
     /// # Errors
     ///
     /// [`ConfigError::Transport`] when the client cannot be made.
     pub fn new() -> Result<Self, ConfigError> {
+        Self::guarded(Arc::new(SystemResolver), false)
+    }
+
+    /// With another resolver, and in development with loopback.
+    pub(crate) fn guarded(
+        resolver: Arc<dyn Resolver>,
+        development: bool,
+    ) -> Result<Self, ConfigError> {
+        let guard = Guard {
+            resolver,
+            development,
+        };
         let builder = reqwest::Client::builder()
             .no_proxy()
+            .dns_resolver(guard)
             .connect_timeout(Duration::from_secs(10));
         Self::with_builder(builder, Self::tls(Self::roots())?)
     }
 
-    /// A transport of a builder of your own. Its redirect policy is replaced, as a followed redirect
+    /// A transport of a builder of your own. It resolves names as it is set to, so keeping away from
+    /// special-use addresses is its own affair: see [`fetch`](crate::fetch). Its redirect policy is replaced, as a followed redirect
     /// would carry credentials to another place and could not be seen afterwards; its TLS settings
     /// are replaced by `tls`. ALPN is set unless `tls` sets it. A builder without a proxy of its own
     /// and without `no_proxy()` uses those of the environment.
@@ -91,6 +108,27 @@ impl ReqwestTransport {
                 source: error.into(),
             })?;
         Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    }
+}
+
+/// Gives the connector the addresses that were checked, and no others.
+#[derive(Clone)]
+struct Guard {
+    resolver: Arc<dyn Resolver>,
+    development: bool,
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let guard = self.clone();
+        Box::pin(async move {
+            let host = name.as_str();
+            let found = guard.resolver.resolve(host).await?;
+            let checked = fetch::public(host, found, guard.development)?;
+            // The port is the URL's.
+            let checked = checked.into_iter().map(|ip| SocketAddr::new(ip, 0));
+            Ok(Box::new(checked) as Addrs)
+        })
     }
 }
 

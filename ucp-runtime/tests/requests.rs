@@ -651,11 +651,7 @@ async fn discovery_errors_say_what_was_found() {
                 .response()
                 .map(|response| (response.status().as_u16(), response.bytes().clone()));
             match error {
-                Error::Discovery(error) => {
-                    let text = error.to_string();
-                    let error = Arc::into_inner(error).unwrap();
-                    (text, error.problem, kept.unwrap())
-                }
+                Error::Discovery(error) => (error.to_string(), error, kept.unwrap()),
                 other => panic!("{other:?}"),
             }
         }
@@ -667,7 +663,7 @@ async fn discovery_errors_say_what_was_found() {
     );
     let (text, found, _) = problem_at(moved).await;
     assert!(
-        matches!(found, DiscoveryProblem::Redirect { to } if to == "https://www.m.example/.well-known/ucp")
+        matches!(&found.problem, DiscoveryProblem::Redirect { to } if to == "https://www.m.example/.well-known/ucp")
     );
     assert!(
         text.contains("it redirects to https://www.m.example/.well-known/ucp"),
@@ -680,15 +676,15 @@ async fn discovery_errors_say_what_was_found() {
         "<html>bot?</html>",
     );
     let (_, found, kept) = problem_at(wall).await;
-    assert!(matches!(found, DiscoveryProblem::Blocked(status) if status == 403));
+    assert!(matches!(found.problem, DiscoveryProblem::Blocked(status) if status == 403));
     assert_eq!(kept, (403, "<html>bot?</html>".into()));
 
     let soft_404 = support::http("200 OK", "Content-Type: text/html\r\n", "<html>404</html>");
     let (text, found, kept) = problem_at(soft_404).await;
-    assert!(matches!(found, DiscoveryProblem::Body(_)));
+    assert!(matches!(found.problem, DiscoveryProblem::Body(_)));
     assert_eq!(kept.1, "<html>404</html>");
     assert!(
-        text.ends_with("its body is an HTML page, so this is not a profile"),
+        text.ends_with("its body is an HTML page, so there is no profile to read"),
         "{text}"
     );
 
@@ -709,7 +705,10 @@ async fn discovery_errors_say_what_was_found() {
         &" ".repeat(300 * 1024),
     );
     let (_, found, kept) = problem_at(long).await;
-    assert!(matches!(found, DiscoveryProblem::Body(_)));
+    assert!(matches!(
+        found.problem,
+        DiscoveryProblem::TooLong { limit: 262_144 }
+    ));
     assert_eq!(kept.1.len(), 4 * 1024);
 
     for origin in [

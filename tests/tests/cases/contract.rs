@@ -659,3 +659,43 @@ fn c34_a_nested_envelope_is_ignored_and_a_key_of_that_name_is_data() {
     );
     assert_eq!(checkout.ucp.status, None);
 }
+
+#[test]
+fn c110_extensions_that_give_one_member_two_types_are_refused() {
+    let rest = rest("create", "cart.yaml");
+    let extension = |name: &str, ty: &str| {
+        format!(
+            r#"
+name: com.example.shop.{name}
+$defs:
+  com.example.shop.cart:
+    allOf:
+      - {{ $ref: cart.yaml }}
+      - {{ type: object, properties: {{ reward: {{ type: {ty} }} }} }}
+"#
+        )
+    };
+    let cart =
+        "{ name: com.example.shop.cart, type: object, properties: { id: { type: string } } }";
+    let both = |points: &str, miles: &str| {
+        let (points, miles) = (extension("points", points), extension("miles", miles));
+        let files = [
+            ("rest.yaml", rest.as_str()),
+            ("cart.yaml", cart),
+            ("points.yaml", points.as_str()),
+            ("miles.yaml", miles.as_str()),
+        ];
+        generate(&files, |builder| {
+            builder.extensions(["points.yaml", "miles.yaml"])
+        })
+    };
+    let found = both("integer", "string").unwrap_err();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].code.as_str(), "conflict");
+    // What both say alike is no conflict.
+    assert!(
+        both("integer", "integer")
+            .unwrap()
+            .contains("pub reward: Option<i64>")
+    );
+}

@@ -195,7 +195,10 @@ impl Shop {
         }
         let mut checkout = serde_json::json!({"ucp": {"version": RELEASE}, "status": "incomplete"});
         if head.uri.path().ends_with("/checkout-sessions") {
-            checkout["id"] = "co_1".into();
+            checkout
+                .as_object_mut()
+                .unwrap()
+                .insert("id".into(), "co_1".into());
         }
         axum::Json(checkout).into_response()
     }
