@@ -61,6 +61,7 @@ pub mod profile;
 #[cfg(feature = "reqwest")]
 mod reqwest_transport;
 mod response;
+pub mod signatures;
 mod transport;
 pub mod wire;
 
