@@ -732,6 +732,11 @@ impl Shape {
         self.until(2026, 1, 23)
     }
 
+    /// Whether webhooks carry a detached JWS instead of an HTTP message signature.
+    pub(crate) fn detaches_webhook_signatures(self) -> bool {
+        self.until(2026, 1, 23)
+    }
+
     /// Whether keys are published as `keys`.
     pub(crate) fn has_keys(self) -> bool {
         !self.until(2026, 4, 8)

@@ -197,6 +197,8 @@ pub struct Rejected {
     pub label: Option<String>,
     /// The key id that it names, where it was reached.
     pub key_id: Option<String>,
+    /// A key id, of whichever signature, that none of the keys has: keys that are fetched again may.
+    pub unknown_key_id: Option<String>,
     /// Why.
     pub reason: Reason,
 }
@@ -212,6 +214,7 @@ impl Rejected {
         Self {
             label: None,
             key_id: None,
+            unknown_key_id: None,
             reason,
         }
     }

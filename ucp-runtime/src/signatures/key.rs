@@ -51,6 +51,17 @@ impl Algorithm {
             Self::Ed25519 => &["EdDSA", "Ed25519"],
         }
     }
+
+    /// Its name as the `alg` of what we write.
+    pub(super) fn jose_name(self) -> &'static str {
+        self.jose_names().first().copied().unwrap_or_default()
+    }
+
+    pub(super) fn from_jose(name: &str) -> Option<Self> {
+        [Self::Es256, Self::Es384, Self::Ed25519]
+            .into_iter()
+            .find(|algorithm| algorithm.jose_names().contains(&name))
+    }
 }
 
 impl fmt::Display for Algorithm {
@@ -194,9 +205,7 @@ impl PublicKey {
             set("y", &y);
         }
         set("use", "sig");
-        if let Some(alg) = self.algorithm().jose_names().first() {
-            set("alg", alg);
-        }
+        set("alg", self.algorithm().jose_name());
         jwk
     }
 

@@ -16,17 +16,19 @@
 //! [`PublishedKeys`](crate::profile::PublishedKeys), out of a profile or of any JWK Set.
 
 mod base;
-
+pub mod detached_jws;
 mod digest;
 mod error;
 mod fields;
 mod jwk;
 mod key;
 mod p256_backend;
+mod seen;
 mod sign;
 mod signing_key;
 mod verify;
 mod web_bot_auth;
+mod webhook;
 
 
 pub use base::{RequestHead, ResponseHead};
@@ -34,9 +36,13 @@ pub use digest::{check_content_digest, content_digest};
 pub use error::{Code, KeyError, Reason, Rejected, SignError};
 pub use jwk::thumbprint;
 pub use key::{Algorithm, PublicKey};
+pub use seen::{RecentDeliveries, SeenDeliveries};
 pub use sign::{Signed, Signing};
 pub use signing_key::{Signer, SigningKey};
 pub use verify::{
     Verified, Verifier, is_signed, received_request_base, received_response_base,
 };
 pub use web_bot_auth::{KeyDirectory, WebBotAuth};
+pub use webhook::{
+    Business, BusinessKeys, Delivery, Novelty, OrderOwners, WebhookError, WebhookVerifier,
+};

@@ -284,6 +284,20 @@ fn agree(head: RequestHead<'_>) -> Result<(), SignError> {
     }
 }
 
+/// The signature of a message, of the length that the algorithm has.
+pub(super) async fn checked(signer: &dyn Signer, message: &[u8]) -> Result<Vec<u8>, SignError> {
+    let algorithm = signer.public_key().algorithm();
+    let signature = signer.sign(message).await.map_err(SignError::Signer)?;
+    if signature.len() != algorithm.signature_len() {
+        return Err(SignError::Length {
+            algorithm,
+            expected: algorithm.signature_len(),
+            found: signature.len(),
+        });
+    }
+    Ok(signature)
+}
+
 /// A base that is still to be signed.
 struct Unsigned<'s> {
     label: &'s str,
@@ -295,16 +309,7 @@ struct Unsigned<'s> {
 
 impl Unsigned<'_> {
     async fn sign(self, signer: &dyn Signer) -> Result<Signed, SignError> {
-        let algorithm = signer.public_key().algorithm();
-        let signature = signer.sign(self.base.as_bytes()).await;
-        let signature = signature.map_err(SignError::Signer)?;
-        if signature.len() != algorithm.signature_len() {
-            return Err(SignError::Length {
-                algorithm,
-                expected: algorithm.signature_len(),
-                found: signature.len(),
-            });
-        }
+        let signature = checked(signer, self.base.as_bytes()).await?;
         let mut headers = HeaderMap::with_capacity(4);
         let mut set = |name, value: String| {
             // All of it is printable ASCII by construction.

@@ -142,6 +142,7 @@ impl Verifier {
         // Hashed at most once, however many signatures there are.
         let digest = OnceCell::new();
         let mut furthest: Option<Rejected> = None;
+        let mut unknown_key_id = None;
         for (label, input) in &inputs {
             let Some(value) = values.get(label) else {
                 continue;
@@ -159,6 +160,9 @@ impl Verifier {
                 Ok(verified) => return Ok(verified),
                 Err(reason) => reason,
             };
+            if reason == Reason::UnknownKey && unknown_key_id.is_none() {
+                unknown_key_id = key_id(input).map(ToOwned::to_owned);
+            }
             if furthest
                 .as_ref()
                 .is_none_or(|other| reason.stage() > other.reason.stage())
@@ -166,11 +170,15 @@ impl Verifier {
                 furthest = Some(Rejected {
                     label: Some(label.as_str().to_owned()),
                     key_id: key_id(input).map(ToOwned::to_owned),
+                    unknown_key_id: None,
                     reason,
                 });
             }
         }
-        Err(furthest.unwrap_or_else(|| Rejected::of(Reason::NoPair)))
+        Err(Rejected {
+            unknown_key_id,
+            ..furthest.unwrap_or_else(|| Rejected::of(Reason::NoPair))
+        })
     }
 }
 
