@@ -214,7 +214,9 @@ fn signatures() {
     for json in file["vectors"].as_array().unwrap() {
         let vector = Vector::read(json);
         let name = vector.name();
-        let count = counts.entry(json["category"].as_str().unwrap()).or_default();
+        let count = counts
+            .entry(json["category"].as_str().unwrap())
+            .or_default();
         count[0] += 1;
 
         let verdict = match json["mode"].as_str().unwrap() {
@@ -248,7 +250,9 @@ fn signatures() {
         let signed = json["signed_base"]
             .as_str()
             .or(json["signature_base"].as_str());
-        let signer = json["signed_with"].as_str().and_then(|key| private.get(key));
+        let signer = json["signed_with"]
+            .as_str()
+            .and_then(|key| private.get(key));
         let label = json["signature_bases"].as_object().unwrap().keys().next();
         if let (Some(base), Some(signer)) = (signed, signer)
             && signer.public_key().algorithm() == Algorithm::Es256
@@ -336,7 +340,11 @@ fn ucp_agent() {
         // What we write has one member, `profile`; what no URL can hold, we refuse to write.
         let members = vector["members"].as_array().unwrap();
         let url = members[0][1]["string"].as_str().unwrap();
-        match (members.len(), members[0][0].as_str(), vector["output"].as_str()) {
+        match (
+            members.len(),
+            members[0][0].as_str(),
+            vector["output"].as_str(),
+        ) {
             (1, Some("profile"), Some(output)) => match ProfileUrl::new(url) {
                 Ok(profile) => assert_eq!(profile.header(), output, "{}", vector["name"]),
                 Err(_) => assert!(url.contains(['"', '\\']), "{}", vector["name"]),

@@ -1,7 +1,7 @@
 //! The signature base (RFC 9421 section 2.5): the text that is signed.
 
-use super::fields::{COMPONENT_LIMIT, Lines, joined, line};
 use super::Reason;
+use super::fields::{COMPONENT_LIMIT, Lines, joined, line};
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 use sfv::{BareItem, Dictionary, InnerList, ItemSerializer, ListEntry, ListSerializer, Parser};
 
@@ -141,7 +141,11 @@ pub(super) fn components(list: &InnerList) -> Result<Vec<Component<'_>>, Reason>
 fn refuse(name: &str, problem: &'static str) -> Reason {
     Reason::Component {
         // Somebody else chose it.
-        name: name.chars().take(64).flat_map(char::escape_default).collect(),
+        name: name
+            .chars()
+            .take(64)
+            .flat_map(char::escape_default)
+            .collect(),
         problem,
     }
 }
@@ -192,7 +196,11 @@ impl<'a> Message<'a> {
         Ok((base, start))
     }
 
-    fn write_value(&self, component: &Component<'_>, base: &mut String) -> Result<(), &'static str> {
+    fn write_value(
+        &self,
+        component: &Component<'_>,
+        base: &mut String,
+    ) -> Result<(), &'static str> {
         let Component { name, key } = *component;
         if !name.starts_with('@') {
             return self.write_field(name, key, base);

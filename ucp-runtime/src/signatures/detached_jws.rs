@@ -167,7 +167,10 @@ impl<'v> Jws<'v> {
         if Algorithm::from_jose(algorithm).is_none() {
             // `none` and the symmetric ones among them.
             return Err(Reason::UnsupportedKey {
-                problem: format!("its `alg` is {:?}", algorithm.chars().take(32).collect::<String>()),
+                problem: format!(
+                    "its `alg` is {:?}",
+                    algorithm.chars().take(32).collect::<String>()
+                ),
             });
         }
         let id = match self.header.get("kid") {
@@ -202,7 +205,11 @@ mod tests {
 
     fn key(algorithm: Algorithm, id: &str) -> SigningKey {
         let scalar = [7; 48];
-        let length = if algorithm == Algorithm::Es384 { 48 } else { 32 };
+        let length = if algorithm == Algorithm::Es384 {
+            48
+        } else {
+            32
+        };
         let key = SigningKey::from_scalar(algorithm, &scalar[..length]).unwrap();
         key.with_id(id).unwrap()
     }
@@ -270,9 +277,18 @@ mod tests {
         };
         let crit = Reason::Parameter { name: "crit" };
         for (header, reason) in [
-            (json!({ "alg": "ES256", "kid": "k", "b64": false }), crit.clone()),
-            (json!({ "alg": "ES256", "kid": "k", "crit": ["b64"] }), crit.clone()),
-            (json!({ "alg": "ES256", "kid": "k", "crit": [] }), crit.clone()),
+            (
+                json!({ "alg": "ES256", "kid": "k", "b64": false }),
+                crit.clone(),
+            ),
+            (
+                json!({ "alg": "ES256", "kid": "k", "crit": ["b64"] }),
+                crit.clone(),
+            ),
+            (
+                json!({ "alg": "ES256", "kid": "k", "crit": [] }),
+                crit.clone(),
+            ),
             (
                 json!({ "alg": "ES256", "kid": "k", "b64": false, "crit": ["b64", "exp"] }),
                 crit,
@@ -281,11 +297,17 @@ mod tests {
                 json!({ "alg": "ES256", "kid": "k", "b64": "no", "crit": ["b64"] }),
                 Reason::Parameter { name: "b64" },
             ),
-            (json!({ "alg": "ES256", "kid": 1 }), Reason::Parameter { name: "kid" }),
+            (
+                json!({ "alg": "ES256", "kid": 1 }),
+                Reason::Parameter { name: "kid" },
+            ),
             (json!({ "kid": "k" }), Reason::Parameter { name: "alg" }),
             (json!({ "alg": "ES256" }), Reason::NoKeyId),
             (json!({ "alg": "ES256", "kid": "gone" }), Reason::UnknownKey),
-            (json!({ "alg": "ES384", "kid": "k" }), Reason::AlgorithmParameter),
+            (
+                json!({ "alg": "ES384", "kid": "k" }),
+                Reason::AlgorithmParameter,
+            ),
         ] {
             assert_eq!(refused(header.clone()).reason, reason, "{header}");
         }
@@ -299,9 +321,21 @@ mod tests {
     fn what_is_no_detached_jws() {
         let keys = published(&[]);
         let mut headers = HeaderMap::new();
-        assert_eq!(verify(&headers, BODY, &keys).unwrap_err().reason, Reason::Unsigned);
+        assert_eq!(
+            verify(&headers, BODY, &keys).unwrap_err().reason,
+            Reason::Unsigned
+        );
         let long = format!("{}..AA", "A".repeat(LENGTH_LIMIT));
-        for value in ["test", "", "e30.e30.AA", "e30..A+", "e30=..AA", "W10..AA", "AA..AA", &long] {
+        for value in [
+            "test",
+            "",
+            "e30.e30.AA",
+            "e30..A+",
+            "e30=..AA",
+            "W10..AA",
+            "AA..AA",
+            &long,
+        ] {
             headers.insert(REQUEST_SIGNATURE, value.parse().unwrap());
             let code = verify(&headers, BODY, &keys).unwrap_err().code();
             assert_eq!(code, Code::SignatureInvalid, "{value}");

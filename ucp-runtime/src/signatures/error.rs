@@ -34,9 +34,7 @@ pub enum KeyError {
         problem: &'static str,
     },
     /// A type or curve that this crate does not know.
-    #[error(
-        "its type is {found}: this crate takes EC on P-256 or P-384, and OKP on Ed25519"
-    )]
+    #[error("its type is {found}: this crate takes EC on P-256 or P-384, and OKP on Ed25519")]
     Unsupported {
         /// The type and curve, or the identifier of the algorithm.
         found: String,
@@ -114,7 +112,9 @@ pub enum SignError {
     #[error("the header `Host` and the URL name different authorities")]
     Host,
     /// The label is no key of a structured dictionary (RFC 8941 section 3.2).
-    #[error("the label is refused: it starts with a lower-case letter or `*`, and goes on with lower-case letters, digits, `_`, `-`, `.` and `*`")]
+    #[error(
+        "the label is refused: it starts with a lower-case letter or `*`, and goes on with lower-case letters, digits, `_`, `-`, `.` and `*`"
+    )]
     Label,
     /// The key id cannot be written into `Signature-Input`.
     #[error("the key's id is empty or not printable ASCII, which `keyid` must be")]

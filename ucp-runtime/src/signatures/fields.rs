@@ -9,9 +9,7 @@ use std::borrow::Cow;
 pub(super) const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 pub(super) const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 pub(super) const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
-pub(super) use crate::headers::{
-    CONTENT_DIGEST, IDEMPOTENCY_KEY, REQUEST_SIGNATURE, UCP_AGENT,
-};
+pub(super) use crate::headers::{CONTENT_DIGEST, IDEMPOTENCY_KEY, REQUEST_SIGNATURE, UCP_AGENT};
 
 /// How long `Signature-Input` or `Signature` may be, in bytes, all lines together.
 pub(super) const LENGTH_LIMIT: usize = 16 * 1024;

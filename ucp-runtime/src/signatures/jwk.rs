@@ -83,9 +83,9 @@ pub(super) fn algorithm(jwk: &Map) -> Result<Algorithm, KeyError> {
         ("EC", Some("P-256")) => Ok(Algorithm::Es256),
         ("EC", Some("P-384")) => Ok(Algorithm::Es384),
         ("OKP", Some("Ed25519")) => Ok(Algorithm::Ed25519),
-        ("EC" | "OKP", None) => text(jwk, "crv").and(Err(KeyError::Unsupported {
-            found: shown(kty),
-        })),
+        ("EC" | "OKP", None) => {
+            text(jwk, "crv").and(Err(KeyError::Unsupported { found: shown(kty) }))
+        }
         (_, crv) => Err(KeyError::Unsupported {
             found: match crv {
                 Some(crv) => format!("{} {}", shown(kty), shown(crv)),
@@ -133,7 +133,10 @@ pub(super) fn agrees(jwk: &Map, algorithm: Algorithm) -> Result<(), KeyError> {
 
 /// A name that somebody else chose, cut to what an error can print.
 fn shown(name: &str) -> String {
-    name.chars().take(32).flat_map(char::escape_default).collect()
+    name.chars()
+        .take(32)
+        .flat_map(char::escape_default)
+        .collect()
 }
 
 #[cfg(test)]
@@ -172,7 +175,10 @@ mod tests {
             ("AA C", "is not base64url without padding"),
         ] {
             match octets::<3>(text, "x") {
-                Err(KeyError::Member { name: "x", problem: found }) => assert_eq!(found, problem),
+                Err(KeyError::Member {
+                    name: "x",
+                    problem: found,
+                }) => assert_eq!(found, problem),
                 other => panic!("{text}: {other:?}"),
             }
         }

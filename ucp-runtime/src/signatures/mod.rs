@@ -30,7 +30,6 @@ mod verify;
 mod web_bot_auth;
 mod webhook;
 
-
 pub use base::{RequestHead, ResponseHead};
 pub use digest::{check_content_digest, content_digest};
 pub use error::{Code, KeyError, Reason, Rejected, SignError};
@@ -39,9 +38,7 @@ pub use key::{Algorithm, PublicKey};
 pub use seen::{RecentDeliveries, SeenDeliveries};
 pub use sign::{Signed, Signing};
 pub use signing_key::{Signer, SigningKey};
-pub use verify::{
-    Verified, Verifier, is_signed, received_request_base, received_response_base,
-};
+pub use verify::{Verified, Verifier, is_signed, received_request_base, received_response_base};
 pub use web_bot_auth::{KeyDirectory, WebBotAuth};
 pub use webhook::{
     Business, BusinessKeys, Delivery, Novelty, OrderOwners, WebhookError, WebhookVerifier,

@@ -57,7 +57,10 @@ impl Signing {
     }
 
     #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
-    #[expect(clippy::unnecessary_wraps, reason = "other arithmetic can refuse a key")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "other arithmetic can refuse a key"
+    )]
     pub(super) fn from_key(key: SigningKey) -> Option<Self> {
         Some(Self { key })
     }

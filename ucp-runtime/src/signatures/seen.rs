@@ -111,7 +111,12 @@ impl Trace<'_> {
         seen: &dyn SeenDeliveries,
     ) -> Result<(Novelty, Vec<[u8; 32]>), BoxError> {
         let digest = Sha256::digest(self.body);
-        let body = hash(&[b"body", self.business.as_bytes(), self.order.as_bytes(), &digest]);
+        let body = hash(&[
+            b"body",
+            self.business.as_bytes(),
+            self.order.as_bytes(),
+            &digest,
+        ]);
         let Some(id) = self.id else {
             let novelty = match seen.remember(body).await? {
                 true => Novelty::New,

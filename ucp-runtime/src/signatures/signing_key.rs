@@ -158,7 +158,9 @@ impl SigningKey {
             .map_err(|_| KeyError::Pem("its armour or its base64 is malformed"))?;
         match label {
             "PRIVATE KEY" => {}
-            "ENCRYPTED PRIVATE KEY" => return Err(KeyError::Pem("it is encrypted: decrypt it first")),
+            "ENCRYPTED PRIVATE KEY" => {
+                return Err(KeyError::Pem("it is encrypted: decrypt it first"));
+            }
             "EC PRIVATE KEY" => {
                 return Err(KeyError::Pem(
                     "it is SEC 1: turn it into PKCS#8 with `openssl pkcs8 -topk8 -nocrypt`",
@@ -310,7 +312,9 @@ impl SigningKey {
             Secret::Es256(key) => key.sign(message),
             Secret::Es384(key) => {
                 let signature: Result<p384::ecdsa::Signature, _> = key.try_sign(message);
-                signature.ok().map(|signature| signature.to_bytes().to_vec())
+                signature
+                    .ok()
+                    .map(|signature| signature.to_bytes().to_vec())
             }
             Secret::Ed25519(key) => {
                 let signature = key.try_sign(message).ok();

@@ -1,14 +1,12 @@
 //! Verifying requests and responses (RFC 9421 section 3.2; UCP signatures, "Request Verification").
 
-use super::base::{
-    Component, Head, Message, RequestHead, ResponseHead, components, write_list,
-};
+use super::base::{Component, Head, Message, RequestHead, ResponseHead, components, write_list};
 use super::fields::{
-    IDEMPOTENCY_KEY, SIGNATURE, SIGNATURE_AGENT, SIGNATURE_INPUT, SIGNATURE_LIMIT,
-    UCP_AGENT, dictionary,
+    IDEMPOTENCY_KEY, SIGNATURE, SIGNATURE_AGENT, SIGNATURE_INPUT, SIGNATURE_LIMIT, UCP_AGENT,
+    dictionary,
 };
-use super::web_bot_auth::TAG;
 use super::key::{usable, verifying};
+use super::web_bot_auth::TAG;
 use super::{Algorithm, Reason, Rejected, digest};
 use crate::identity::ProfileUrl;
 use crate::profile::KeySource;
@@ -382,7 +380,10 @@ impl<'m> Candidate<'m> {
                 now: verifier.now,
             });
         }
-        if self.components.contains(&Component::named("content-digest")) {
+        if self
+            .components
+            .contains(&Component::named("content-digest"))
+        {
             digest()?;
         }
         let (base, _) = message.base(&self.components, |text| write_list(self.input, text))?;

@@ -310,7 +310,11 @@ fn claims(headers: &HeaderMap, business: &Business) -> Result<(), WebhookError> 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok().map(str::trim).filter(|value| !value.is_empty()),
+        (Some(value), None) => value
+            .to_str()
+            .ok()
+            .map(str::trim)
+            .filter(|value| !value.is_empty()),
         _ => None,
     }
 }

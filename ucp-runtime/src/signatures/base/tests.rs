@@ -73,7 +73,11 @@ fn paths_and_queries_are_as_on_the_wire() {
         ("https://m.test/caf%C3%A9", "/caf%C3%A9", "?"),
         ("https://m.test/a%7eb", "/a%7eb", "?"),
         ("https://m.test/a//b/", "/a//b/", "?"),
-        ("https://m.test/a?q=caf%c3%a9+x&e=&f#z", "/a", "?q=caf%c3%a9+x&e=&f"),
+        (
+            "https://m.test/a?q=caf%c3%a9+x&e=&f#z",
+            "/a",
+            "?q=caf%c3%a9+x&e=&f",
+        ),
         ("https://m.test?x=1", "/", "?x=1"),
     ] {
         let request = Request::get(uri).body(()).unwrap();
@@ -116,7 +120,10 @@ fn fields_join_and_lose_the_space_around_them() {
             ("@method;a", Err("it has a parameter that is not supported")),
             ("@status", Err("such a message has no such component")),
             ("@query-param", Err("such a message has no such component")),
-            ("@signature-params", Err("such a message has no such component")),
+            (
+                "@signature-params",
+                Err("such a message has no such component"),
+            ),
         ],
     );
 }
@@ -129,7 +136,12 @@ fn read(input: &str) -> Result<Vec<(String, Option<String>)>, Reason> {
     };
     Ok(components(list)?
         .into_iter()
-        .map(|component| (component.name.to_owned(), component.key.map(ToOwned::to_owned)))
+        .map(|component| {
+            (
+                component.name.to_owned(),
+                component.key.map(ToOwned::to_owned),
+            )
+        })
         .collect())
 }
 
@@ -143,25 +155,40 @@ fn a_component_is_covered_once() {
     );
     for (input, name, problem) in [
         (r#"s=("a" "b" "a")"#, "a", "it stands twice"),
+        (r#"s=("a";key="x" "a";key="x")"#, "a", "it stands twice"),
         (
-            r#"s=("a";key="x" "a";key="x")"#,
+            r#"s=("a";sf)"#,
             "a",
-            "it stands twice",
+            "it has a parameter that is not supported",
         ),
-        (r#"s=("a";sf)"#, "a", "it has a parameter that is not supported"),
-        (r#"s=("@path";req)"#, "@path", "it has a parameter that is not supported"),
-        (r#"s=("a";key=x)"#, "a", "it has a parameter that is not supported"),
+        (
+            r#"s=("@path";req)"#,
+            "@path",
+            "it has a parameter that is not supported",
+        ),
+        (
+            r#"s=("a";key=x)"#,
+            "a",
+            "it has a parameter that is not supported",
+        ),
         ("s=(a)", "", "a component is not a string"),
     ] {
         let name = name.to_owned();
-        assert_eq!(read(input), Err(Reason::Component { name, problem }), "{input}");
+        assert_eq!(
+            read(input),
+            Err(Reason::Component { name, problem }),
+            "{input}"
+        );
     }
     let many: Vec<String> = (0..=COMPONENT_LIMIT).map(|n| format!("\"x{n}\"")).collect();
     assert!(matches!(
         read(&format!("s=({})", many.join(" "))),
         Err(Reason::TooMuch { limit: 64, .. })
     ));
-    assert_eq!(read(&format!("s=({})", many[1..].join(" "))).unwrap().len(), 64);
+    assert_eq!(
+        read(&format!("s=({})", many[1..].join(" "))).unwrap().len(),
+        64
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@ use super::*;
 use crate::identity::ProfileUrl;
 use crate::signatures::{Algorithm, PublicKey, SigningKey};
 use crate::transport::{BoxError, BoxFuture};
-use http::{Request, Response};
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::{Request, Response};
 use jiff::SignedDuration;
 
 const AGENT: &str = r#"profile="https://agent.example/.well-known/ucp""#;
@@ -24,10 +24,17 @@ fn post(uri: &str) -> Request<&'static [u8]> {
 
 async fn input(signing: Signing<'_>, request: &Request<&'static [u8]>) -> String {
     let signed = signing.request(request, request.body()).await.unwrap();
-    let input = signed.headers["signature-input"].to_str().unwrap().to_owned();
+    let input = signed.headers["signature-input"]
+        .to_str()
+        .unwrap()
+        .to_owned();
     // What is signed is what is sent.
     let (label, parameters) = input.split_once('=').unwrap();
-    assert!(signed.base.ends_with(&format!("\"@signature-params\": {parameters}")));
+    assert!(
+        signed
+            .base
+            .ends_with(&format!("\"@signature-params\": {parameters}"))
+    );
     let value = signed.headers["signature"].to_str().unwrap();
     assert!(value.starts_with(&format!("{label}=:")) && value.ends_with("==:"));
     input
@@ -42,7 +49,9 @@ async fn covers_what_is_sent_in_one_order() {
         r#"sig1=("@method" "@authority" "@path" "@query" "ucp-agent" "idempotency-key" "content-digest" "content-type");keyid="agent-1""#
     );
     let signing = Signing::with(&key).created(Timestamp::from_second(1_738_617_600).unwrap());
-    let get = Request::get("https://m.test/orders/1").body(&b""[..]).unwrap();
+    let get = Request::get("https://m.test/orders/1")
+        .body(&b""[..])
+        .unwrap();
     assert_eq!(
         input(signing.clone(), &get).await,
         r#"sig1=("@method" "@authority" "@path");keyid="agent-1";created=1738617600"#
@@ -100,7 +109,10 @@ async fn responses_cover_their_status() {
         .header("content-digest", "sha-256=:stale:")
         .body(())
         .unwrap();
-    let signed = Signing::with(&key).response(&response, b"{}").await.unwrap();
+    let signed = Signing::with(&key)
+        .response(&response, b"{}")
+        .await
+        .unwrap();
     assert_eq!(
         signed.base,
         "\"@status\": 201\n\
@@ -111,7 +123,12 @@ async fn responses_cover_their_status() {
     let (mut parts, ()) = response.into_parts();
     signed.apply(&mut parts.headers);
     assert_eq!(parts.headers.get_all("content-digest").iter().count(), 1);
-    assert!(parts.headers["content-digest"].to_str().unwrap().contains("RBNvo1Wz"));
+    assert!(
+        parts.headers["content-digest"]
+            .to_str()
+            .unwrap()
+            .contains("RBNvo1Wz")
+    );
 
     let none = Response::builder().status(204).body(()).unwrap();
     let signed = Signing::with(&key).response(&none, b"").await.unwrap();
@@ -202,12 +219,16 @@ async fn what_cannot_be_signed_is_refused_for_a_reason() {
     );
 
     let mut elsewhere = post("https://m.test/x");
-    elsewhere.headers_mut().insert("host", "n.test".parse().unwrap());
+    elsewhere
+        .headers_mut()
+        .insert("host", "n.test".parse().unwrap());
     assert_eq!(
         refused(Signing::with(&key), &elsewhere).await,
         "the header `Host` and the URL name different authorities"
     );
-    elsewhere.headers_mut().insert("host", "M.test:443".parse().unwrap());
+    elsewhere
+        .headers_mut()
+        .insert("host", "M.test:443".parse().unwrap());
     assert!(Signing::with(&key).request(&elsewhere, b"{}").await.is_ok());
 
     let hostless = Request::get("/x").body(&b""[..]).unwrap();
@@ -216,7 +237,11 @@ async fn what_cannot_be_signed_is_refused_for_a_reason() {
         "`@authority` cannot be covered: the request names no host"
     );
 
-    assert!(refused(Signing::with(&key).label("Sig"), &request).await.starts_with("the label is refused"));
+    assert!(
+        refused(Signing::with(&key).label("Sig"), &request)
+            .await
+            .starts_with("the label is refused")
+    );
 
     let agent = ProfileUrl::new("https://agent.example/.well-known/ucp").unwrap();
     let shape = WebBotAuth::new(&agent, Timestamp::UNIX_EPOCH, [0; 64]);
@@ -238,7 +263,10 @@ async fn what_cannot_be_signed_is_refused_for_a_reason() {
         public: key.public_key().clone(),
         answer: Err("closed"),
     };
-    let error = Signing::with(&kms).request(&request, b"{}").await.unwrap_err();
+    let error = Signing::with(&kms)
+        .request(&request, b"{}")
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "the signer failed");
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.to_string(), "closed");

@@ -86,7 +86,10 @@ fn the_secret_never_prints() {
         let number = SigningKey::from_jwk(r#"{"kty":"EC","d":123456789}"#).unwrap_err();
         for error in [longer, number] {
             let text = format!("{error} {error:?}");
-            assert!(!text.contains(secret) && !text.contains("123456789"), "{text}");
+            assert!(
+                !text.contains(secret) && !text.contains("123456789"),
+                "{text}"
+            );
         }
     }
 }
@@ -117,13 +120,21 @@ fn a_jwk_is_refused_for_a_reason() {
         ),
         (&ec, json!({ "d": null }), "it has no private part"),
         (&ec, json!({ "x": null }), "its member `x` is missing"),
-        (&ec, json!({ "x": "AAAA" }), "its member `x` has the wrong length"),
+        (
+            &ec,
+            json!({ "x": "AAAA" }),
+            "its member `x` has the wrong length",
+        ),
         (
             &ec,
             json!({ "d": "UpuF81l+kOxbjf7T4mNSv0r5tN67Gim7rnf6EFpcYDs" }),
             "its member `d` is not base64url without padding",
         ),
-        (&ec, json!({ "d": "UpuF81l-kOxbjf7T4mNSv0r5tN67Gim7rnf6EFpc" }), "its member `d` has the wrong length"),
+        (
+            &ec,
+            json!({ "d": "UpuF81l-kOxbjf7T4mNSv0r5tN67Gim7rnf6EFpc" }),
+            "its member `d` has the wrong length",
+        ),
         (
             &ec,
             json!({ "d": "A".repeat(43) }),
@@ -160,24 +171,49 @@ fn a_jwk_is_refused_for_a_reason() {
             json!({ "use": "enc" }),
             "its `use` is `enc`: a key that signs or verifies has `sig`, or no `use`",
         ),
-        (&ec, json!({ "key_ops": ["verify"] }), "its `key_ops` does not list `sign`"),
-        (&ec, json!({ "key_ops": "sign" }), "its member `key_ops` is not a list"),
+        (
+            &ec,
+            json!({ "key_ops": ["verify"] }),
+            "its `key_ops` does not list `sign`",
+        ),
+        (
+            &ec,
+            json!({ "key_ops": "sign" }),
+            "its member `key_ops` is not a list",
+        ),
         (
             &ec,
             json!({ "alg": "ES384" }),
             "its `alg` is `ES384`, but its type and curve make it ES256",
         ),
-        (&ec, json!({ "kid": "" }), "its id is empty or not printable ASCII, which `keyid` must be"),
-        (&ec, json!({ "kid": "schlüssel" }), "its id is empty or not printable ASCII, which `keyid` must be"),
+        (
+            &ec,
+            json!({ "kid": "" }),
+            "its id is empty or not printable ASCII, which `keyid` must be",
+        ),
+        (
+            &ec,
+            json!({ "kid": "schlüssel" }),
+            "its id is empty or not printable ASCII, which `keyid` must be",
+        ),
     ] {
         let error = with(jwk, changes.clone()).unwrap_err();
         assert_eq!(error.to_string(), message, "{changes}");
     }
     for text in ["", "[]", "\"x\"", "{\"d\":1}", "{"] {
         let error = SigningKey::from_jwk(text).unwrap_err();
-        assert!(matches!(error, KeyError::NotJson { line: _, column: _ }), "{text}");
+        assert!(
+            matches!(error, KeyError::NotJson { line: _, column: _ }),
+            "{text}"
+        );
     }
-    assert!(with(&ec, json!({ "use": "sig", "key_ops": ["sign"], "alg": "ES256" })).is_ok());
+    assert!(
+        with(
+            &ec,
+            json!({ "use": "sig", "key_ops": ["sign"], "alg": "ES256" })
+        )
+        .is_ok()
+    );
     assert!(with(&okp, json!({ "alg": "Ed25519" })).is_ok());
 }
 
@@ -231,9 +267,13 @@ fn pem_holds_every_algorithm() {
 
 #[test]
 fn pem_is_refused_for_a_reason() {
-    let rsa = "-----BEGIN PRIVATE KEY-----\nMBQCAQAwDQYJKoZIhvcNAQEBBQAEAA==\n-----END PRIVATE KEY-----";
+    let rsa =
+        "-----BEGIN PRIVATE KEY-----\nMBQCAQAwDQYJKoZIhvcNAQEBBQAEAA==\n-----END PRIVATE KEY-----";
     for (pem, message) in [
-        ("", "it is not a PKCS#8 private key in PEM: its armour or its base64 is malformed"),
+        (
+            "",
+            "it is not a PKCS#8 private key in PEM: its armour or its base64 is malformed",
+        ),
         (
             "-----BEGIN PRIVATE KEY-----\n????\n-----END PRIVATE KEY-----",
             "it is not a PKCS#8 private key in PEM: its armour or its base64 is malformed",
@@ -259,10 +299,15 @@ fn pem_is_refused_for_a_reason() {
             "its type is 1.2.840.113549.1.1.1: this crate takes EC on P-256 or P-384, and OKP on Ed25519",
         ),
     ] {
-        assert_eq!(SigningKey::from_pem(pem).unwrap_err().to_string(), message, "{pem}");
+        assert_eq!(
+            SigningKey::from_pem(pem).unwrap_err().to_string(),
+            message,
+            "{pem}"
+        );
     }
     // The seed of one key and the public part of another.
-    let mut pair = ed25519_dalek::pkcs8::KeypairBytes::from(&ed25519_dalek::SigningKey::from_bytes(&[1; 32]));
+    let mut pair =
+        ed25519_dalek::pkcs8::KeypairBytes::from(&ed25519_dalek::SigningKey::from_bytes(&[1; 32]));
     let other = ed25519_dalek::SigningKey::from_bytes(&[2; 32]).verifying_key();
     pair.public_key = Some(ed25519_dalek::pkcs8::PublicKeyBytes(other.to_bytes()));
     let pem = pair.to_pkcs8_pem(Default::default()).unwrap();
@@ -279,7 +324,11 @@ fn a_scalar_has_one_length() {
         assert!(SigningKey::from_scalar(algorithm, &vec![7; expected]).is_ok());
         for length in [0, 24, expected - 1, expected + 1] {
             match SigningKey::from_scalar(algorithm, &vec![7; length]) {
-                Err(KeyError::Length { expected: due, found, .. }) => {
+                Err(KeyError::Length {
+                    expected: due,
+                    found,
+                    ..
+                }) => {
                     assert_eq!((due, found), (expected, length));
                 }
                 other => panic!("{algorithm} {length}: {other:?}"),
@@ -287,7 +336,11 @@ fn a_scalar_has_one_length() {
         }
     }
     for algorithm in [Algorithm::Es256, Algorithm::Es384] {
-        let length = if algorithm == Algorithm::Es256 { 32 } else { 48 };
+        let length = if algorithm == Algorithm::Es256 {
+            32
+        } else {
+            48
+        };
         for bytes in [vec![0; length], vec![0xff; length]] {
             let error = SigningKey::from_scalar(algorithm, &bytes).unwrap_err();
             assert!(matches!(error, KeyError::Scalar(_)), "{error}");
@@ -311,8 +364,16 @@ fn a_key_is_made_of_the_randomness_given() {
         // All ones are out of range for the two curves, so the next bytes are taken.
         let random = Bytes(vec![7, 0xff].into());
         let key = SigningKey::generate(algorithm, &random).unwrap();
-        let byte = if algorithm == Algorithm::Ed25519 { 0xff } else { 7 };
-        let length = if algorithm == Algorithm::Es384 { 48 } else { 32 };
+        let byte = if algorithm == Algorithm::Ed25519 {
+            0xff
+        } else {
+            7
+        };
+        let length = if algorithm == Algorithm::Es384 {
+            48
+        } else {
+            32
+        };
         let expected = SigningKey::from_scalar(algorithm, &vec![byte; length]).unwrap();
         assert_eq!(key.public, expected.public);
         assert_eq!(key.public_key().id(), key.public_key().thumbprint());
