@@ -361,7 +361,7 @@ pub(super) fn write_normal(authority: &str, scheme: Option<&str>, base: &mut Str
     }
 }
 
-fn lower(text: &mut String, start: usize) {
+fn lower(text: &mut str, start: usize) {
     if let Some(part) = text.get_mut(start..) {
         part.make_ascii_lowercase();
     }
