@@ -34,6 +34,7 @@
 //!
 //! * `reqwest` (default): the default transport. Without it, bring a [`Transport`].
 //! * `macros` (default): the macro that generates clients.
+//! * `ring`, `aws-lc-rs`: a faster ES256, behind the same [`SigningKey`](signatures::SigningKey).
 
 mod agent;
 mod anomaly;

@@ -307,7 +307,10 @@ async fn c75_a_component_stands_once_and_is_there() {
         assert_eq!(rejected.is_none(), holds, "{more}");
         if let Some(rejected) = rejected {
             assert!(
-                matches!(rejected.reason, Reason::Component { .. }),
+                matches!(
+                    rejected.reason,
+                    Reason::Component { .. } | Reason::Identifier { .. }
+                ),
                 "{rejected}"
             );
             assert_eq!(rejected.code(), Code::SignatureInvalid);

@@ -1,7 +1,8 @@
 //! The signature base (RFC 9421 section 2.5): the text that is signed.
 
-use super::Reason;
+use super::error::shown;
 use super::fields::{COMPONENT_LIMIT, Lines, joined, line};
+use super::{Reason, SignError};
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 use sfv::{BareItem, Dictionary, InnerList, ItemSerializer, ListEntry, ListSerializer, Parser};
 
@@ -120,33 +121,45 @@ pub(super) fn components(list: &InnerList) -> Result<Vec<Component<'_>>, Reason>
     let mut components = Vec::with_capacity(list.items.len());
     for item in &list.items {
         let BareItem::String(name) = &item.bare_item else {
-            return Err(refuse("", "a component is not a string"));
+            return Err(unlisted("", "it is not a string"));
         };
         let name = name.as_str();
         let mut component = Component::named(name);
         for (parameter, value) in &item.params {
             match (parameter.as_str(), value) {
                 ("key", BareItem::String(key)) => component.key = Some(key.as_str()),
-                _ => return Err(refuse(name, "it has a parameter that is not supported")),
+                _ => return Err(unlisted(name, "it has a parameter that is not supported")),
             }
         }
         if components.contains(&component) {
-            return Err(refuse(name, "it stands twice"));
+            return Err(unlisted(name, "it stands twice"));
         }
         components.push(component);
     }
     Ok(components)
 }
 
-fn refuse(name: &str, problem: &'static str) -> Reason {
-    Reason::Component {
-        // Somebody else chose it.
-        name: name
-            .chars()
-            .take(64)
-            .flat_map(char::escape_default)
-            .collect(),
-        problem,
+fn unlisted(name: &str, problem: &'static str) -> Reason {
+    let name = shown(name);
+    Reason::Identifier { name, problem }
+}
+
+/// A component that cannot be taken from a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Obstacle {
+    pub(super) name: String,
+    pub(super) problem: &'static str,
+}
+
+impl From<Obstacle> for Reason {
+    fn from(Obstacle { name, problem }: Obstacle) -> Self {
+        Self::Component { name, problem }
+    }
+}
+
+impl From<Obstacle> for SignError {
+    fn from(Obstacle { name, problem }: Obstacle) -> Self {
+        Self::Component { name, problem }
     }
 }
 
@@ -181,13 +194,16 @@ impl<'a> Message<'a> {
         &self,
         components: &[Component<'_>],
         parameters: impl FnOnce(&mut String),
-    ) -> Result<(String, usize), Reason> {
+    ) -> Result<(String, usize), Obstacle> {
         let mut base = String::with_capacity(1024);
         for component in components {
             component.write_identifier(&mut base);
             base.push_str(": ");
             self.write_value(component, &mut base)
-                .map_err(|problem| refuse(component.name, problem))?;
+                .map_err(|problem| Obstacle {
+                    name: shown(component.name),
+                    problem,
+                })?;
             base.push('\n');
         }
         base.push_str("\"@signature-params\": ");

@@ -1,6 +1,7 @@
 //! The webhooks of January 2026 (releases up to 2026-01-23): `Request-Signature` holds a detached JWS
 //! (RFC 7515 appendix F) over the body alone, with `b64: false` as RFC 7797 has it.
 
+use super::error::shown;
 use super::fields::REQUEST_SIGNATURE;
 use super::key::{usable, verifying};
 use super::{Algorithm, PublicKey, Reason, Rejected, SignError, Signer};
@@ -167,10 +168,7 @@ impl<'v> Jws<'v> {
         if Algorithm::from_jose(algorithm).is_none() {
             // `none` and the symmetric ones among them.
             return Err(Reason::UnsupportedKey {
-                problem: format!(
-                    "its `alg` is {:?}",
-                    algorithm.chars().take(32).collect::<String>()
-                ),
+                problem: format!("its `alg` is `{}`", shown(algorithm)),
             });
         }
         let id = match self.header.get("kid") {

@@ -272,6 +272,14 @@ pub enum Reason {
         /// The tag.
         tag: String,
     },
+    /// The list of components has one that stands twice, or that is none.
+    #[error("`{name}` cannot be listed: {problem}")]
+    Identifier {
+        /// The component's name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// A covered component cannot be taken from the message.
     #[error("`{name}` cannot be covered: {problem}")]
     Component {
@@ -370,7 +378,7 @@ impl Reason {
             Self::Unsigned | Self::NoPair => 0,
             Self::ForeignTag { .. } => 1,
             Self::Malformed { .. } | Self::Repeated { .. } | Self::TooMuch { .. } => 2,
-            Self::Parameter { .. } => 3,
+            Self::Identifier { .. } | Self::Parameter { .. } => 3,
             Self::Uncovered { .. } | Self::SignatureAgent => 4,
             Self::NoKeyId | Self::UnknownKey => 5,
             Self::UnusableKey { .. } => 6,
@@ -383,4 +391,12 @@ impl Reason {
             Self::Value => 13,
         }
     }
+}
+
+/// A name that somebody else chose, cut to what an error can print.
+pub(super) fn shown(name: &str) -> String {
+    name.chars()
+        .take(64)
+        .flat_map(char::escape_default)
+        .collect()
 }

@@ -1,5 +1,6 @@
 //! Members of a JSON Web Key (RFC 7517), what it may be used for, and its thumbprint (RFC 7638).
 
+use super::error::shown;
 use super::{Algorithm, KeyError};
 use crate::wire::Map;
 use base64::Engine as _;
@@ -129,14 +130,6 @@ pub(super) fn agrees(jwk: &Map, algorithm: Algorithm) -> Result<(), KeyError> {
         }
     }
     Ok(())
-}
-
-/// A name that somebody else chose, cut to what an error can print.
-fn shown(name: &str) -> String {
-    name.chars()
-        .take(32)
-        .flat_map(char::escape_default)
-        .collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::fields::{
     CONTENT_DIGEST, IDEMPOTENCY_KEY, SIGNATURE, SIGNATURE_AGENT, SIGNATURE_INPUT, UCP_AGENT, line,
 };
 use super::web_bot_auth::WebBotAuth;
-use super::{Reason, SignError, Signer, digest};
+use super::{SignError, Signer, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -203,15 +203,10 @@ impl<'k> Signing<'k> {
             content_digest: digest.as_deref(),
             signature_agent: agent.as_deref(),
         };
-        let (base, start) = message
-            .base(&covered, |text| {
-                write_components(&covered, text);
-                self.write_parameters(text);
-            })
-            .map_err(|reason| match reason {
-                Reason::Component { name, problem } => SignError::Component { name, problem },
-                _ => SignError::KeyId,
-            })?;
+        let (base, start) = message.base(&covered, |text| {
+            write_components(&covered, text);
+            self.write_parameters(text);
+        })?;
         Ok(Unsigned {
             label: self.label,
             base,
@@ -311,7 +306,7 @@ impl Unsigned<'_> {
     async fn sign(self, signer: &dyn Signer) -> Result<Signed, SignError> {
         let signature = checked(signer, self.base.as_bytes()).await?;
         let mut headers = HeaderMap::with_capacity(4);
-        let mut set = |name, value: String| {
+        let mut set = |name, value: String| -> Result<(), SignError> {
             // All of it is printable ASCII by construction.
             let value = HeaderValue::try_from(value).map_err(|_| SignError::KeyId)?;
             headers.insert(name, value);

@@ -1,6 +1,7 @@
 //! Verifying requests and responses (RFC 9421 section 3.2; UCP signatures, "Request Verification").
 
 use super::base::{Component, Head, Message, RequestHead, ResponseHead, components, write_list};
+use super::error::shown;
 use super::fields::{
     IDEMPOTENCY_KEY, SIGNATURE, SIGNATURE_AGENT, SIGNATURE_INPUT, SIGNATURE_LIMIT, UCP_AGENT,
     dictionary,
@@ -309,9 +310,7 @@ impl<'m> Candidate<'m> {
         if let Some(tag) = candidate.tag()?
             && tag != TAG
         {
-            return Err(Reason::ForeignTag {
-                tag: tag.chars().take(64).collect(),
-            });
+            return Err(Reason::ForeignTag { tag: shown(tag) });
         }
         candidate.components = components(input)?;
         Ok(candidate)

@@ -171,12 +171,12 @@ fn a_component_is_covered_once() {
             "a",
             "it has a parameter that is not supported",
         ),
-        ("s=(a)", "", "a component is not a string"),
+        ("s=(a)", "", "it is not a string"),
     ] {
         let name = name.to_owned();
         assert_eq!(
             read(input),
-            Err(Reason::Component { name, problem }),
+            Err(Reason::Identifier { name, problem }),
             "{input}"
         );
     }
@@ -226,7 +226,7 @@ fn a_base_has_one_form() {
     let absent = Component::named("x-absent");
     assert_eq!(
         message.base(&[absent], |_| {}),
-        Err(Reason::Component {
+        Err(Obstacle {
             name: "x-absent".to_owned(),
             problem: "the message has no such field"
         })
