@@ -5,11 +5,10 @@ use crate::error::RequestError;
 use crate::headers;
 use crate::ids::CallId;
 use crate::operation::Operation;
+use crate::signatures::content_digest;
 use crate::transport::{BoxError, BoxFuture};
-use base64::Engine as _;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use sha2::{Digest as _, Sha256};
+use http::{HeaderMap, HeaderName, Method, header};
 use url::Url;
 
 /// A request as a hook sees it: what will be sent, so far.
@@ -157,11 +156,7 @@ impl PrepareRequest for ContentDigest {
         let mut headers = HeaderMap::new();
         // A request without a body has no digest and no type.
         if request.headers.contains_key(header::CONTENT_TYPE) {
-            let digest =
-                base64::engine::general_purpose::STANDARD.encode(Sha256::digest(&request.body));
-            if let Ok(value) = HeaderValue::from_str(&format!("sha-256=:{digest}:")) {
-                headers.insert(headers::CONTENT_DIGEST, value);
-            }
+            headers.insert(headers::CONTENT_DIGEST, content_digest(&request.body));
         }
         Box::pin(std::future::ready(Ok(headers.into())))
     }

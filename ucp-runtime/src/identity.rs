@@ -212,37 +212,17 @@ mod tests {
         );
     }
 
-    /// The vectors live outside the repository: `UCP_SHARED` says where.
+    /// The vectors live outside the repository: `UCP_SHARED` says where. Those for reading are compared
+    /// in `tests/tests/vectors.rs`.
     #[test]
     #[allow(clippy::disallowed_methods)]
-    fn agrees_with_the_shared_vectors() {
+    fn writes_what_the_shared_vectors_have() {
         let Some(shared) = std::env::var_os("UCP_SHARED") else {
             eprintln!("skipped: UCP_SHARED is not set");
             return;
         };
         let path = std::path::Path::new(&shared).join("vectors/ucp_agent.json");
         let vectors: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let mut parsed = 0;
-        for case in vectors["parse"].as_array().unwrap() {
-            let lines: Vec<&str> = match &case["header"] {
-                Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-                line => vec![line.as_str().unwrap()],
-            };
-            let read = ProfileUrl::from_header(lines);
-            let verdict = if read.is_ok() {
-                "ok"
-            } else {
-                "invalid_profile_url"
-            };
-            let admitted = case["alternatives"]
-                .as_array()
-                .is_some_and(|verdicts| verdicts.iter().any(|also| also == verdict));
-            assert!(case["expected"] == verdict || admitted, "{}", case["name"]);
-            if let (Ok(profile), Some(expected)) = (read, case["profile"].as_str()) {
-                assert_eq!(profile.as_str(), expected, "{}", case["name"]);
-            }
-            parsed += 1;
-        }
         let mut written = 0;
         for case in vectors["serialize"].as_array().unwrap() {
             let members: Option<Vec<(&str, &str)>> = case["members"]
@@ -261,6 +241,6 @@ mod tests {
             );
             written += 1;
         }
-        assert!(parsed >= 40 && written >= 6, "{parsed} {written}");
+        assert!(written >= 6, "{written}");
     }
 }

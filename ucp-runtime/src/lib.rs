@@ -34,6 +34,7 @@
 //!
 //! * `reqwest` (default): the default transport. Without it, bring a [`Transport`].
 //! * `macros` (default): the macro that generates clients.
+//! * `ring`, `aws-lc-rs`: a faster ES256, behind the same [`SigningKey`](signatures::SigningKey).
 
 mod agent;
 mod anomaly;
@@ -70,6 +71,7 @@ mod reqwest_transport;
 mod response;
 mod retry;
 mod said;
+pub mod signatures;
 mod transport;
 mod wait;
 pub mod wire;

@@ -608,6 +608,13 @@ impl PublishedKeys {
         self.keys.iter().filter(move |key| key.kid == kid)
     }
 
+    /// The keys of a JWK Set (RFC 7517 section 5) that is no profile: its member `keys`. What cannot
+    /// be used as a published key is left out, also a key that shows a private member.
+    #[must_use]
+    pub fn from_jwk_set(document: &Value) -> Self {
+        Self::read(document, Shape::LATEST, &mut Notes::default())
+    }
+
     fn read(document: &Value, release: Shape, notes: &mut Notes) -> Self {
         let (own, other) = match release.has_keys() {
             true => ("keys", "signing_keys"),
@@ -710,6 +717,11 @@ impl Shape {
 
     /// Whether capabilities are matched by name alone, and a business takes older platforms.
     pub(crate) fn matches_by_name(self) -> bool {
+        self.until(2026, 1, 23)
+    }
+
+    /// Whether webhooks carry a detached JWS instead of an HTTP message signature.
+    pub(crate) fn detaches_webhook_signatures(self) -> bool {
         self.until(2026, 1, 23)
     }
 

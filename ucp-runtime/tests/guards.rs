@@ -1,6 +1,6 @@
 //! What is refused before money moves, and what lets it pass. Over real HTTP.
 #![cfg(feature = "reqwest")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! The cases that implementers of the protocol ran into, each under its number: a small input of our
 //! own and the right answer. A case stands for its kind.
 //!
-//! Numbers that are missing here are cases of other parts (signing, negotiation, the embedded
+//! Numbers that are missing here are cases of other parts (negotiation, the embedded
 //! checkout, …) or were withdrawn.
 
 #![allow(
@@ -13,6 +13,7 @@
 
 mod contract;
 mod payload;
+mod signing;
 mod wire;
 
 use std::collections::BTreeMap;
