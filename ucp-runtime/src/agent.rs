@@ -3,15 +3,21 @@
 use crate::clock::{Clock, Randomness, SystemClock, SystemRandomness};
 use crate::credentials::CredentialProvider;
 use crate::discovery::{self, Cache, Discovery};
-use crate::error::{ConfigError, Error};
+use crate::error::{ConfigError, Error, RequestError};
+use crate::headers;
 use crate::hooks::{ContentDigest, PrepareRequest};
 use crate::identity::ProfileUrl;
 use crate::journal::{Journal, MemoryJournal};
 use crate::merchant::Merchant;
 use crate::negotiation::Release;
 use crate::retry::{Observe, Retry};
-use crate::transport::Transport;
+use crate::signatures::{PublicKey, Signer, SigningKey};
+use crate::signing::RequestSigning;
+use crate::transport::{BoxError, Transport};
+use crate::verification::Verification;
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue, header};
+use jiff::SignedDuration;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use std::fmt;
 use std::sync::Arc;
@@ -64,6 +70,8 @@ pub(crate) struct Inner {
     pub(crate) retry: Retry,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) observer: Option<Arc<dyn Observe>>,
+    pub(crate) signing: Option<RequestSigning>,
+    pub(crate) verification: Verification,
 }
 
 impl Inner {
@@ -104,6 +112,10 @@ impl Agent {
             retry: Retry::default(),
             journal: None,
             observer: None,
+            signer: None,
+            signature_created: false,
+            web_bot_auth: None,
+            verification: Verification::default(),
         })
     }
 
@@ -144,6 +156,58 @@ impl Agent {
         self.0.profile.header()
     }
 
+    /// The public half of the key that requests are signed with: what the agent's profile publishes.
+    #[must_use]
+    pub fn public_key(&self) -> Option<&PublicKey> {
+        Some(self.0.signing.as_ref()?.signer.public_key())
+    }
+
+    /// Signs a request that no generated method makes, with the agent's key: adds `UCP-Agent` where it
+    /// is missing, `Content-Digest` where there is a body, and the signature over what it then is.
+    ///
+    /// ```
+    /// use ucp_runtime::Agent;
+    /// use ucp_runtime::signatures::{Algorithm, SigningKey};
+    ///
+    /// # #[cfg(feature = "reqwest")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = SigningKey::from_scalar(Algorithm::Es256, &[7; 32])?.with_id("agent-1")?;
+    /// let agent = Agent::builder("https://agent.example/.well-known/ucp")?
+    ///     .signing_key(key)
+    ///     .build()?;
+    /// let request = ucp_runtime::http::Request::get("https://shop.example/feed?page=2");
+    /// let signed = agent.sign(request.body(bytes::Bytes::new())?).await?;
+    /// assert_eq!(
+    ///     signed.headers()["signature-input"],
+    ///     r#"sig1=("@method" "@authority" "@path" "@query" "ucp-agent");keyid="agent-1""#,
+    /// );
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "reqwest"))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] when the agent has no key, [`Error::NotSent`] when the request cannot be
+    /// signed.
+    pub async fn sign(&self, request: http::Request<Bytes>) -> Result<http::Request<Bytes>, Error> {
+        let signing = self.0.signing.as_ref().ok_or(ConfigError::NoSigner)?;
+        let refuse = |source: BoxError| Error::not_sent("sign", RequestError::Hook { source });
+        let (mut head, body) = request.into_parts();
+        if !head.headers.contains_key(headers::UCP_AGENT) {
+            let value = value_of(headers::UCP_AGENT, self.ucp_agent())?;
+            head.headers.insert(headers::UCP_AGENT, value);
+        }
+        let signed = signing
+            .sign_head((&head).into(), &body, &[])
+            .await
+            .map_err(refuse)?;
+        signed.apply(&mut head.headers);
+        Ok(http::Request::from_parts(head, body))
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.0
     }
@@ -182,6 +246,10 @@ pub struct AgentBuilder {
     retry: Retry,
     journal: Option<Arc<dyn Journal>>,
     observer: Option<Arc<dyn Observe>>,
+    signer: Option<Arc<dyn Signer>>,
+    signature_created: bool,
+    web_bot_auth: Option<SignedDuration>,
+    verification: Verification,
 }
 
 impl AgentBuilder {
@@ -217,6 +285,38 @@ impl AgentBuilder {
     /// what it holds: the value that the merchant and you agreed on.
     pub fn request_signature(mut self, value: impl Into<SecretString>) -> Self {
         self.request_signature = Some(value.into());
+        self
+    }
+
+    /// The key that requests are signed with (RFC 9421), from the release of April 2026 on; its public
+    /// half stands in the agent's profile.
+    pub fn signing_key(self, key: SigningKey) -> Self {
+        self.signer(key)
+    }
+
+    /// What requests are signed with, where the key is kept elsewhere: a key management service or a
+    /// hardware module.
+    pub fn signer(mut self, signer: impl Signer + 'static) -> Self {
+        self.signer = Some(Arc::new(signer));
+        self
+    }
+
+    /// States in each signature when it was made.
+    pub fn signature_created(mut self) -> Self {
+        self.signature_created = true;
+        self
+    }
+
+    /// Signs in the shape of Web Bot Auth too, with signatures that live so long: whole seconds, at
+    /// most 24 hours. 5 minutes are usual. The key's id must be its thumbprint (RFC 7638).
+    pub fn web_bot_auth(mut self, lifetime: SignedDuration) -> Self {
+        self.web_bot_auth = Some(lifetime);
+        self
+    }
+
+    /// Which answers must be signed. Default: [`Verification::WhenPresent`].
+    pub fn verification(mut self, verification: Verification) -> Self {
+        self.verification = verification;
         self
     }
 
@@ -363,6 +463,23 @@ impl AgentBuilder {
                 }));
             }
         };
+        let signing = self.signer.map(|signer| {
+            let mut signing = RequestSigning::new(
+                signer,
+                self.profile.clone(),
+                Arc::clone(&self.clock),
+                Arc::clone(&self.randomness),
+            );
+            signing.created = self.signature_created;
+            signing.web_bot_auth = self.web_bot_auth;
+            signing
+        });
+        if let Some(signing) = &signing {
+            signing
+                .check()
+                .map_err(|source| ConfigError::Signing { source })?;
+            last.push(Arc::new(signing.clone()));
+        }
         Ok(Agent(Arc::new(Inner {
             user_agent: value_of(header::USER_AGENT, &self.user_agent)?,
             accept_language: self
@@ -395,6 +512,8 @@ impl AgentBuilder {
                 .journal
                 .unwrap_or_else(|| Arc::new(MemoryJournal::new())),
             observer: self.observer,
+            signing,
+            verification: self.verification,
         })))
     }
 }

@@ -14,6 +14,7 @@ use crate::prepared::Prepared;
 use crate::response::Response;
 use crate::retry::Retry;
 use crate::transport::BoxFuture;
+use crate::verification::Verification;
 use crate::wait;
 use crate::wire::{self, Violations};
 use bytes::Bytes;
@@ -54,6 +55,7 @@ pub(crate) struct Inputs {
     pub(crate) call_id: Option<CallId>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry: Option<Retry>,
+    pub(crate) verification: Option<Verification>,
     /// The rules of the contract that the body breaks.
     pub(crate) violations: Option<Violations>,
     /// The first thing that was wrong with an input.
@@ -76,6 +78,7 @@ impl Inputs {
             call_id: None,
             timeout: None,
             retry: None,
+            verification: None,
             violations: None,
             problem: None,
             judging: None,
@@ -92,6 +95,7 @@ impl Inputs {
             call_id: self.call_id.clone(),
             timeout: self.timeout,
             retry: self.retry.clone(),
+            verification: self.verification,
             ..Self::new(&self.merchant, operation)
         }
     }
@@ -112,6 +116,7 @@ impl Inputs {
                 .map(|id| CallId::from((id.as_str(), suffix))),
             timeout: self.timeout,
             retry: self.retry.clone(),
+            verification: self.verification,
             violations: self.violations.take(),
             problem: self.problem.take(),
             idempotency_key: self.idempotency_key.take(),
@@ -236,6 +241,12 @@ impl<E: Endpoint> Call<E> {
     /// How often, and for how long, the call is attempted, instead of the agent's [`Retry`].
     pub fn retry(mut self, retry: Retry) -> Self {
         self.inputs.retry = Some(retry);
+        self
+    }
+
+    /// Which answers of this call must be signed, instead of the agent's [`Verification`].
+    pub fn verification(mut self, verification: Verification) -> Self {
+        self.inputs.verification = Some(verification);
         self
     }
 

@@ -11,7 +11,9 @@ use crate::negotiation::{NoRelease, NotTheLeaf};
 use crate::outcome::OutcomeUnknown;
 use crate::profile::NotAProfile;
 use crate::response::RawResponse;
+use crate::signatures::SignError;
 use crate::transport::{BoxError, TransportError};
+use crate::verification::Unverified;
 use crate::wire::{DecodeError, Note, Violations};
 use http::{HeaderName, Method, StatusCode};
 use std::fmt;
@@ -50,6 +52,9 @@ pub enum Error {
     /// A call that may have changed something at the merchant, and whose outcome is not known.
     #[error(transparent)]
     OutcomeUnknown(Box<OutcomeUnknown>),
+    /// An answer whose signature does not hold, or that has none where one is required.
+    #[error(transparent)]
+    Unverified(Box<Unverified>),
     /// A 2xx answer that says by `ucp.status: error` that the operation was not done.
     #[error(transparent)]
     Declined(Box<Declined>),
@@ -73,7 +78,7 @@ impl Error {
     #[must_use]
     pub fn response(&self) -> Option<&RawResponse> {
         match self {
-            Self::Config(_) | Self::NotSent(_) | Self::Transport(_) => None,
+            Self::Config(_) | Self::NotSent(_) | Self::Transport(_) | Self::Unverified(_) => None,
             Self::Status(error) => Some(&error.response),
             Self::Body(error) => Some(&error.response),
             Self::Declined(error) => Some(&error.response),
@@ -163,6 +168,15 @@ pub enum ConfigError {
         endpoint: String,
         /// What is wrong with it.
         problem: &'static str,
+    },
+    /// A request was to be signed by an agent that has no key.
+    #[error("the agent has no key to sign with: give one with `signing_key(…)`")]
+    NoSigner,
+    /// How requests are signed.
+    #[error("requests cannot be signed so")]
+    Signing {
+        /// Why.
+        source: SignError,
     },
     /// The transport could not be made, or there is none.
     #[error("there is no transport: give one with `transport(…)`, or check its settings")]

@@ -12,7 +12,7 @@ use crate::prepared::Request;
 use crate::response::{Answer, RawResponse};
 use crate::retry::{Attempt, Attempted};
 use crate::transport::{ResponseBody, TransportError};
-use crate::{endpoint, outcome, transport};
+use crate::{endpoint, outcome, signing, transport, verification};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
@@ -79,6 +79,7 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
         url,
         headers,
         body: inputs.body.clone().unwrap_or_default(),
+        covered: Vec::new(),
         call_id: inputs.call_id.clone(),
     };
     let application = Trust::Application {
@@ -103,7 +104,9 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
             headers: outgoing.headers,
             body: inputs.body,
         },
+        covered: outgoing.covered,
         call_id: outgoing.call_id,
+        verification: inputs.verification.unwrap_or(agent.verification),
         keys,
     })
 }
@@ -249,15 +252,7 @@ pub(crate) async fn attempt(
         request_id = %request.keys.request_id,
         number,
     );
-    let exchanged = exchange(
-        agent,
-        request.message.clone(),
-        timeout,
-        agent.response_limit,
-    );
-    let result = exchanged.instrument(span).await.and_then(|(raw, broken)| {
-        Answer::new(raw, broken, request.keys.clone(), &request.merchant)
-    });
+    let result = once(request, number, timeout).instrument(span).await;
     if let Some(observer) = &agent.observer {
         observer.attempt(&Attempt {
             operation: request.operation.id,
@@ -268,6 +263,30 @@ pub(crate) async fn attempt(
         });
     }
     result
+}
+
+async fn once(request: &Request, number: u32, timeout: Duration) -> Result<Answer, Error> {
+    let agent = request.merchant.agent().inner();
+    let signed = signing::refreshed(
+        agent,
+        &request.message,
+        &request.covered,
+        number,
+        request.created,
+    );
+    let message = signed
+        .await
+        .map_err(|source| Error::not_sent(request.operation.id, RequestError::Hook { source }))?;
+    let (raw, broken) = exchange(agent, message, timeout, agent.response_limit).await?;
+    if broken.is_some() {
+        // What there is of it proves nothing, and nothing rests on it.
+        return Answer::new(raw, broken, request.keys.clone(), &request.merchant);
+    }
+    let (raw, verified) =
+        verification::verify(raw, &request.merchant, request.verification).await?;
+    let mut answer = Answer::new(raw, broken, request.keys.clone(), &request.merchant)?;
+    answer.verified = verified;
+    Ok(answer)
 }
 
 fn came(result: &Result<Answer, Error>) -> Attempted {

@@ -7,6 +7,7 @@ pub(crate) const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 pub(crate) const REQUEST_SIGNATURE: HeaderName = HeaderName::from_static("request-signature");
+pub(crate) const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 
 /// Whether only the runtime sets it. An operation may expose one as an argument.
@@ -18,7 +19,7 @@ pub(crate) fn is_managed(name: &HeaderName) -> bool {
         REQUEST_SIGNATURE,
         CONTENT_DIGEST,
         X_API_KEY,
-        HeaderName::from_static("signature"),
+        SIGNATURE,
         HeaderName::from_static("signature-input"),
         HeaderName::from_static("signature-agent"),
         header::USER_AGENT,

@@ -27,6 +27,8 @@ pub struct Outgoing {
     pub headers: HeaderMap,
     /// The body, byte for byte as it will be sent. Empty when there is none.
     pub body: Bytes,
+    /// The headers that the signature covers because a hook asked for it.
+    pub covered: Vec<HeaderName>,
     /// The caller's id of the call.
     pub call_id: Option<CallId>,
 }
@@ -49,11 +51,16 @@ impl std::fmt::Debug for Outgoing {
 pub struct Additions {
     /// The headers. A name that an earlier hook set takes the new values.
     pub headers: HeaderMap,
+    /// Headers that the signature is to cover, its own or others, where requests are signed.
+    pub cover: Vec<HeaderName>,
 }
 
 impl From<HeaderMap> for Additions {
     fn from(headers: HeaderMap) -> Self {
-        Self { headers }
+        Self {
+            headers,
+            cover: Vec::new(),
+        }
     }
 }
 
@@ -98,7 +105,7 @@ where
 pub(crate) enum Trust {
     /// An application's hook. `credential` says whether the merchant has one configured.
     Application { credential: bool },
-    /// The runtime's own: digest and, once there is one, signature.
+    /// The runtime's own: digest and signature.
     Runtime,
 }
 
@@ -118,6 +125,11 @@ pub(crate) async fn run(
                 name: name.clone(),
                 problem,
             });
+        }
+    }
+    for name in additions.cover {
+        if !request.covered.contains(&name) {
+            request.covered.push(name);
         }
     }
     for name in additions.headers.keys() {

@@ -72,7 +72,9 @@ mod response;
 mod retry;
 mod said;
 pub mod signatures;
+mod signing;
 mod transport;
+mod verification;
 mod wait;
 pub mod wire;
 
@@ -104,6 +106,7 @@ pub use reqwest_transport::ReqwestTransport;
 pub use response::{Outcome, RawResponse, Response};
 pub use retry::{Attempt, Attempted, Observe, Retry};
 pub use transport::{BoxError, BoxFuture, ResponseBody, Transport, TransportError};
+pub use verification::{Unverified, Verification};
 
 #[cfg(feature = "macros")]
 pub use ucp_macros::include_ucp;

@@ -281,6 +281,7 @@ async fn read(request: &Request, timeout: Duration) -> Result<Answer, Error> {
     let mut inputs = Inputs::new(&request.merchant, operation);
     inputs.path = request.path.clone();
     inputs.timeout = Some(timeout);
+    inputs.verification = Some(request.verification);
     boxed(inputs).await
 }
 
@@ -342,6 +343,11 @@ fn judge(request: &Request, result: Result<Answer, Error>, now: Timestamp) -> Ve
             },
             500.. => Verdict::Lost(error),
             _ => Verdict::Refused(error),
+        },
+        Error::Unverified(_) => Verdict::Again {
+            acted: true,
+            after,
+            error,
         },
         Error::Body(body) => match body.problem {
             BodyProblem::Truncated { .. }

@@ -9,8 +9,9 @@ use crate::operation::{Endpoint, Operation};
 use crate::outcome;
 use crate::response::Response;
 use crate::retry::Retry;
+use crate::verification::Verification;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,6 +26,9 @@ pub(crate) struct Request {
     pub(crate) operation: &'static Operation,
     pub(crate) message: Message,
     pub(crate) keys: Keys,
+    /// The headers that the signature covers because a hook asked for it.
+    pub(crate) covered: Vec<HeaderName>,
+    pub(crate) verification: Verification,
     pub(crate) call_id: Option<CallId>,
     pub(crate) timeout: Duration,
     pub(crate) retry: Retry,

@@ -7,6 +7,7 @@ use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
 use crate::merchant::Merchant;
 use crate::said::{self, Said};
+use crate::signatures::Verified;
 use crate::wire::{self, DecodeError, Note, Read};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
@@ -175,6 +176,7 @@ pub struct Response<T, F> {
     notes: Vec<Note>,
     anomalies: Vec<Anomaly>,
     keys: Keys,
+    verified: Option<Verified>,
     merchant: Merchant,
 }
 
@@ -207,6 +209,13 @@ impl<T, F> Response<T, F> {
     #[must_use]
     pub fn keys(&self) -> &Keys {
         &self.keys
+    }
+
+    /// The signature that vouches for the answer. `None` when none was looked at: see
+    /// [`Verification`](crate::Verification); and when the answer comes out of the journal.
+    #[must_use]
+    pub fn verified(&self) -> Option<&Verified> {
+        self.verified.as_ref()
     }
 
     /// The body as the operation's types read it.
@@ -334,6 +343,7 @@ pub(crate) struct Answer {
     pub(crate) value: Value,
     pub(crate) anomalies: Vec<Anomaly>,
     pub(crate) keys: Keys,
+    pub(crate) verified: Option<Verified>,
     pub(crate) merchant: Merchant,
 }
 
@@ -370,6 +380,7 @@ impl Answer {
             });
         }
         Ok(Self {
+            verified: None,
             raw,
             value,
             anomalies,
@@ -404,6 +415,7 @@ impl Answer {
                     notes,
                     anomalies: self.anomalies,
                     keys: self.keys,
+                    verified: self.verified,
                     merchant: self.merchant,
                 };
                 if strict {

@@ -2,7 +2,7 @@
 
 use crate::call::Inputs;
 use crate::clock::Randomness;
-use crate::error::{Error, RequestError, RetryAfter, Unsettled};
+use crate::error::{BodyProblem, Error, RequestError, RetryAfter, Unsettled};
 use crate::execute;
 use crate::handoff::{Poll, View};
 use crate::response::Answer;
@@ -73,7 +73,10 @@ pub(crate) async fn wait(
 /// Whether another read may mend an error, and how long the merchant asks to wait before it.
 pub(crate) fn passing(error: &Error, now: Timestamp) -> Option<Duration> {
     match error {
-        Error::Transport(_) => Some(Duration::ZERO),
+        Error::Transport(_) | Error::Unverified(_) => Some(Duration::ZERO),
+        Error::Body(error) if matches!(error.problem, BodyProblem::Truncated { .. }) => {
+            Some(Duration::ZERO)
+        }
         Error::Status(error) => {
             let status = error.status;
             (status.is_server_error() || [408, 425, 429].contains(&status.as_u16())).then(|| {
