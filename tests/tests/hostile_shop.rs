@@ -21,8 +21,8 @@ static MEMORY: PeakAlloc = PeakAlloc;
 /// What one document may cost: twice the limit for the bytes, and what a connection needs.
 const MOST: usize = 4 * 1024 * 1024;
 /// What the agent waits, and what the test waits at most.
-const PATIENCE: Duration = Duration::from_millis(500);
-const SOON: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(20);
 
 type Trick = fn(TcpStream) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
 

@@ -236,7 +236,7 @@ async fn c96_the_leaf_counts_alone_and_must_be_what_it_was_named_for() {
     top["ucp"]["services"] = json!("a shape still to come");
     shop.put_profile(&[], &top);
     let json = [("content-type", "application/json")];
-    shop.put("/april", 200, &json, &shop.profile("2026-04-08"));
+    shop.put("/april", 200, &json, shop.profile("2026-04-08"));
     let agent = of_april().build().unwrap();
     let merchant = agent.connect(&shop.origin).await.unwrap();
     assert_eq!(merchant.version(), "2026-04-08");

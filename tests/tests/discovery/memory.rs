@@ -87,7 +87,7 @@ async fn a_stale_profile_is_revalidated_with_its_leaf() {
         "/april",
         200,
         &[json, fresh, ("etag", "\"leaf-1\"")],
-        &shop.profile("2026-04-08"),
+        shop.profile("2026-04-08"),
     );
     let clock = Hands::new();
     let agent = of_april().clock(clock.clone()).build().unwrap();
