@@ -150,8 +150,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .selected(true)
         .credential(token);
     let complete = CompleteCheckout::new(Payment::new().instruments([card]));
+    let agreed = response.into_success()?;
     let response = shop
         .complete_checkout(&id, complete)
+        .from(&agreed) // refused here if this does not add up, or has expired, or …
         .call_id(("conversation-1", "turn-5"))
         .await?;
     let Handoff::Completed {
