@@ -153,7 +153,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let agreed = response.into_success()?;
     let response = shop
         .complete_checkout(&id, complete)
-        .from(&agreed) // refused here if this does not add up, or has expired, or …
+        .from(&agreed) // checked before anything is sent
         .call_id(("conversation-1", "turn-5"))
         .await?;
     let Handoff::Completed {

@@ -84,7 +84,7 @@ impl Tree {
         };
         // The last of a name counts, as in a map.
         let at = members.iter().rposition(|(member, _)| *member == name)?;
-        Some(members.swap_remove(at).1)
+        Some(members.remove(at).1)
     }
 
     /// A member's text, taken out.
