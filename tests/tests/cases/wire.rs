@@ -413,7 +413,7 @@ async fn an_absent_envelope_is_noted_and_strictness_refuses_it() {
     let (shop, _) = client(200, "application/json", &body).await;
     let response = shop.get_checkout("chk_1").await.unwrap();
     let checkout = response.success().unwrap();
-    assert_eq!(checkout.ucp.version, RELEASE);
+    assert_eq!(checkout.ucp.version, RELEASE.version());
     let notes: Vec<String> = response.notes().iter().map(ToString::to_string).collect();
     assert_eq!(
         notes,
@@ -441,7 +441,8 @@ async fn an_absent_envelope_is_noted_and_strictness_refuses_it() {
         .unwrap();
     for (body, good) in [(body, false), (super::checkout(json!({})), true)] {
         let (origin, _) = answering(200, "application/json", body.to_string()).await;
-        let shop = Client::new(&Merchant::at(&strict, &origin, &origin, RELEASE).unwrap());
+        let shop =
+            Client::new(&Merchant::at(&strict, &origin, &origin, RELEASE.version()).unwrap());
         assert_eq!(shop.get_checkout("chk_1").await.is_ok(), good);
     }
 }
