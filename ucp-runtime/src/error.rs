@@ -109,7 +109,8 @@ impl Error {
             Self::Unsettled(error) => View::from_bytes(error.response.whole()),
             _ => Err(NotUcp),
         };
-        view.map(|view| view.decide(host)).map_err(|NotUcp| self)
+        view.map(|view| view.into_decision(host))
+            .map_err(|NotUcp| self)
     }
 
     pub(crate) fn no_handoff(response: &RawResponse) -> Self {

@@ -1,6 +1,6 @@
 //! Waiting for a checkout, and a list page by page. Over real HTTP.
 #![cfg(feature = "reqwest")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod support;
 

@@ -150,8 +150,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .selected(true)
         .credential(token);
     let complete = CompleteCheckout::new(Payment::new().instruments([card]));
+    let agreed = response.into_success()?;
     let response = shop
         .complete_checkout(&id, complete)
+        .from(&agreed) // checked before anything is sent
         .call_id(("conversation-1", "turn-5"))
         .await?;
     let Handoff::Completed {

@@ -12,6 +12,7 @@
 )]
 
 mod contract;
+mod handoff;
 mod payload;
 mod signing;
 mod wire;

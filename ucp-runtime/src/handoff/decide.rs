@@ -31,23 +31,37 @@ impl View {
     /// What happens next. The first rule that fits decides; see [`Handoff`] for the rules.
     #[must_use]
     pub fn decide(&self, host: &Host) -> Handoff {
+        self.clone().into_decision(host)
+    }
+
+    pub(crate) fn into_decision(mut self, host: &Host) -> Handoff {
         let mut context = self.context();
         let until = self.until(&mut context);
         let url = self.usable_url(host, &mut context);
-        let blockers: Vec<Message> = self
-            .messages
-            .iter()
-            .filter(|message| message.is_error())
-            .cloned()
-            .collect();
-        let status = self.status.as_deref();
+        let status = self.status.take();
+        let status = status.as_deref();
+        let mut messages = Vec::new();
+        if self.kind != Kind::Resource || url.is_none() {
+            // It may fail, and then all messages are told in their order.
+            messages.clone_from(&self.messages);
+        }
+        let (blockers, shown) = std::mem::take(&mut self.messages)
+            .into_iter()
+            .partition::<Vec<Message>, _>(Message::is_error);
+        for message in shown {
+            if message.is_disclosure() {
+                context.disclosures.push(message);
+            } else if message.kind == MessageKind::Warning {
+                context.notices.push(message);
+            }
+        }
 
         if status == Some(COMPLETED) {
             if self.order.is_none() {
                 context.anomalies.push(Anomaly::NoOrder);
             }
             return Handoff::Completed {
-                order: self.order.clone(),
+                order: self.order,
                 blockers,
                 context,
             };
@@ -60,7 +74,7 @@ impl View {
         }
         let failed = |reason, continue_url, blockers, context| Handoff::Failed {
             reason,
-            messages: self.messages.clone(),
+            messages,
             continue_url,
             blockers,
             context,
@@ -79,8 +93,12 @@ impl View {
                 .collect();
         }
         let poll = Some(Poll::until(until));
-        if let Some(reason) = self.takeover(&blockers, url.is_some(), host) {
+        let discloses = !context.disclosures.is_empty();
+        if let Some(reason) = takeover(status, &blockers, discloses, url.is_some(), host) {
             context.poll = poll;
+            let Some(url) = url else {
+                return failed(FailedReason::MissingContinueUrl, None, blockers, context);
+            };
             return self.hand_over(reason, url, until, host, blockers, context);
         }
         let next = match status {
@@ -114,46 +132,15 @@ impl View {
         }
     }
 
-    /// Why the buyer takes over, if that is so.
-    fn takeover(&self, blockers: &[Message], url_usable: bool, host: &Host) -> Option<Takeover> {
-        let any = |severity: Severity| {
-            blockers
-                .iter()
-                .any(|blocker| blocker.severity.as_ref() == Some(&severity))
-        };
-        if any(Severity::RequiresBuyerInput) {
-            Some(Takeover::BuyerInput)
-        } else if any(Severity::RequiresBuyerReview) {
-            Some(Takeover::BuyerReview)
-        } else if self.status.as_deref() == Some(ESCALATION) {
-            Some(Takeover::Escalation)
-        } else if !host.renders_disclosures && self.messages.iter().any(Message::is_disclosure) {
-            Some(Takeover::Disclosure)
-        } else if url_usable && blockers.iter().any(has_unknown_severity) {
-            Some(Takeover::UnknownSeverity)
-        } else {
-            None
-        }
-    }
-
     fn hand_over(
         &self,
         reason: Takeover,
-        url: Option<HandoffUrl>,
+        url: HandoffUrl,
         until: Option<Timestamp>,
         host: &Host,
         blockers: Vec<Message>,
         mut context: Context,
     ) -> Handoff {
-        let Some(url) = url else {
-            return Handoff::Failed {
-                reason: FailedReason::MissingContinueUrl,
-                messages: self.messages.clone(),
-                continue_url: None,
-                blockers,
-                context,
-            };
-        };
         if let Some(binding) = self.embedded.as_ref().filter(|_| host.embeds) {
             match &self.version {
                 Some(version) => {
@@ -181,7 +168,7 @@ impl View {
         }
     }
 
-    /// The warnings, and what looks wrong with the messages.
+    /// What looks wrong with the messages.
     fn context(&self) -> Context {
         let mut context = Context::default();
         for (index, message) in self.messages.iter().enumerate() {
@@ -195,11 +182,6 @@ impl View {
                     if message.presentation == Some(Presentation::Unknown) {
                         context.anomalies.push(Anomaly::UnknownPresentation(index));
                     }
-                    if message.is_disclosure() {
-                        context.disclosures.push(message.clone());
-                    } else {
-                        context.notices.push(message.clone());
-                    }
                 }
                 MessageKind::Info => {}
                 MessageKind::Unknown => context.anomalies.push(Anomaly::UnknownMessage(index)),
@@ -209,11 +191,10 @@ impl View {
     }
 
     fn until(&self, context: &mut Context) -> Option<Timestamp> {
-        let parsed = self.expiry();
-        if parsed.is_none() && self.expires_at.is_some() {
+        if self.unreadable_expiry {
             context.anomalies.push(Anomaly::UnreadableExpiry);
         }
-        parsed
+        self.expires_at
     }
 
     fn usable_url(&self, host: &Host, context: &mut Context) -> Option<HandoffUrl> {
@@ -226,6 +207,34 @@ impl View {
                 None
             }
         }
+    }
+}
+
+/// Why the buyer takes over, if that is so.
+fn takeover(
+    status: Option<&str>,
+    blockers: &[Message],
+    discloses: bool,
+    url_usable: bool,
+    host: &Host,
+) -> Option<Takeover> {
+    let any = |severity: Severity| {
+        blockers
+            .iter()
+            .any(|blocker| blocker.severity.as_ref() == Some(&severity))
+    };
+    if any(Severity::RequiresBuyerInput) {
+        Some(Takeover::BuyerInput)
+    } else if any(Severity::RequiresBuyerReview) {
+        Some(Takeover::BuyerReview)
+    } else if status == Some(ESCALATION) {
+        Some(Takeover::Escalation)
+    } else if discloses && !host.renders_disclosures {
+        Some(Takeover::Disclosure)
+    } else if url_usable && blockers.iter().any(has_unknown_severity) {
+        Some(Takeover::UnknownSeverity)
+    } else {
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a merchant says to an agent and its buyer.
 
-use crate::wire;
+use super::pick::{self, Tree};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -41,9 +41,13 @@ pub struct Message {
 
 impl Message {
     pub(crate) fn of(value: &Value) -> Self {
-        let text = |name| wire::tag(value, name).map(str::to_owned);
+        Self::from_tree(pick::message(value))
+    }
+
+    pub(super) fn from_tree(mut message: Tree) -> Self {
+        let mut text = |name| message.text(name);
         let severity = text("severity").map(Severity::of);
-        let kind = match wire::tag(value, "type") {
+        let kind = match text("type").as_deref() {
             Some("error") => MessageKind::Error,
             Some("warning") => MessageKind::Warning,
             Some("info") => MessageKind::Info,
@@ -51,23 +55,29 @@ impl Message {
             None if severity.is_some() => MessageKind::Error,
             _ => MessageKind::Unknown,
         };
-        let presentation = match value.get("presentation") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(known)) if known == "notice" => Some(Presentation::Notice),
-            Some(Value::String(known)) if known == "disclosure" => Some(Presentation::Disclosure),
+        let code = text("code");
+        let path = text("path");
+        // 2026-01-11's own samples write `message`.
+        let content = text("content").or_else(|| text("message"));
+        let content_type = text("content_type");
+        let url = text("url");
+        let image_url = text("image_url");
+        let presentation = match message.take("presentation") {
+            None | Some(Tree::Null) => None,
+            Some(Tree::Text(known)) if known == "notice" => Some(Presentation::Notice),
+            Some(Tree::Text(known)) if known == "disclosure" => Some(Presentation::Disclosure),
             Some(_) => Some(Presentation::Unknown),
         };
         Self {
             kind,
-            code: text("code"),
-            path: text("path"),
-            // 2026-01-11's own samples write `message`.
-            text: text("content").or_else(|| text("message")),
-            content_type: text("content_type"),
+            code,
+            path,
+            text: content,
+            content_type,
             severity,
             presentation,
-            url: text("url"),
-            image_url: text("image_url"),
+            url,
+            image_url,
         }
     }
 

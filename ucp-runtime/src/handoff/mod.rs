@@ -308,7 +308,7 @@ pub trait Resolve {
 
 impl<T: Object> Resolve for T {
     fn handoff(&self, host: &Host) -> Result<Handoff, NotUcp> {
-        View::from_object(self).map(|view| view.decide(host))
+        View::from_object(self).map(|view| view.into_decision(host))
     }
 }
 

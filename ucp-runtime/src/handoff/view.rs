@@ -3,8 +3,8 @@
 use super::decide;
 use super::embedded::Binding;
 use super::message::{Message, MessageKind};
-use super::pick;
-use crate::wire::{self, Map, Object};
+use super::pick::{self, Tree};
+use crate::wire::{self, Object};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -38,7 +38,8 @@ pub struct View {
     pub(super) messages: Vec<Message>,
     pub(super) continue_url: Option<String>,
     pub(super) order: Option<Order>,
-    pub(super) expires_at: Option<Value>,
+    pub(super) expires_at: Option<Timestamp>,
+    pub(super) unreadable_expiry: bool,
     pub(super) embedded: Option<Binding>,
 }
 
@@ -59,7 +60,7 @@ impl View {
     ///
     /// [`NotUcp`] when the body is neither a checkout nor an error envelope.
     pub fn from_value(body: &Value) -> Result<Self, NotUcp> {
-        body.as_object().ok_or(NotUcp).and_then(Self::of)
+        Self::of(pick::from_value(body))
     }
 
     /// The view of a body's bytes.
@@ -68,8 +69,9 @@ impl View {
     ///
     /// [`NotUcp`] when the body is not JSON, or neither a checkout nor an error envelope.
     pub fn from_bytes(body: &[u8]) -> Result<Self, NotUcp> {
-        let picked = pick::from_bytes(body).map_err(|_| NotUcp)?;
-        Self::from_value(&picked)
+        pick::from_bytes(body)
+            .map_err(|_| NotUcp)
+            .and_then(Self::of)
     }
 
     /// The view of a typed value. Only the members that decide are written out.
@@ -78,8 +80,9 @@ impl View {
     ///
     /// [`NotUcp`] when the type is neither a checkout nor an error envelope.
     pub fn from_object<T: Object>(body: &T) -> Result<Self, NotUcp> {
-        let picked = pick::from_object(body).map_err(|_| NotUcp)?;
-        Self::of(&picked)
+        pick::from_object(body)
+            .map_err(|_| NotUcp)
+            .and_then(Self::of)
     }
 
     /// The view of an answer whose status is not 2xx: an error envelope, a checkout, or a flat
@@ -193,7 +196,7 @@ impl View {
 
     /// When the session ends, if that can be read.
     pub(crate) fn expiry(&self) -> Option<Timestamp> {
-        self.expires_at.as_ref()?.as_str()?.parse().ok()
+        self.expires_at
     }
 
     /// The messages, in order.
@@ -201,34 +204,40 @@ impl View {
         &self.messages
     }
 
-    fn of(body: &Map) -> Result<Self, NotUcp> {
-        let ucp = body.get("ucp");
-        let view = Self {
-            kind: match ucp.and_then(|ucp| wire::tag(ucp, "status")) {
-                Some("error") => Kind::Error,
-                _ => Kind::Resource,
-            },
-            status: string(body, "status"),
-            version: ucp
-                .and_then(|ucp| wire::tag(ucp, "version"))
-                .filter(|version| !version.is_empty())
-                .map(str::to_owned),
-            messages: body
-                .get("messages")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .map(Message::of)
-                .collect(),
-            continue_url: string(body, "continue_url"),
-            order: body.get("order").and_then(Order::of),
-            expires_at: body
-                .get("expires_at")
-                .filter(|expiry| !expiry.is_null())
-                .cloned(),
-            embedded: ucp.and_then(binding),
+    fn of(mut body: Tree) -> Result<Self, NotUcp> {
+        let mut ucp = body.take("ucp");
+        let envelope = matches!(ucp, Some(Tree::Object(_)));
+        let mut in_envelope = |name| ucp.as_mut().and_then(|ucp| ucp.take(name));
+        let text = |tree: Option<Tree>| tree.and_then(Tree::into_text);
+        let kind = match text(in_envelope("status")).as_deref() {
+            Some("error") => Kind::Error,
+            _ => Kind::Resource,
         };
-        if view.has_ucp_shape(ucp.is_some_and(Value::is_object), body) {
+        let version = text(in_envelope("version")).filter(|version| !version.is_empty());
+        let embedded = in_envelope("services").and_then(binding);
+        let messages = body.take("messages").and_then(Tree::into_list);
+        let listed = messages.is_some();
+        let expires_at = body
+            .take("expires_at")
+            .filter(|expiry| *expiry != Tree::Null);
+        let expires = expires_at.is_some();
+        let expires_at = text(expires_at).and_then(|text| text.parse().ok());
+        let view = Self {
+            kind,
+            status: body.text("status"),
+            version,
+            messages: messages
+                .unwrap_or_default()
+                .into_iter()
+                .map(Message::from_tree)
+                .collect(),
+            continue_url: body.text("continue_url"),
+            order: body.take("order").and_then(Order::of),
+            unreadable_expiry: expires && expires_at.is_none(),
+            expires_at,
+            embedded,
+        };
+        if view.has_ucp_shape(envelope, listed) {
             Ok(view)
         } else {
             Err(NotUcp)
@@ -236,10 +245,10 @@ impl View {
     }
 
     /// Whether the members make a UCP body. A `status` alone does not: many APIs have one.
-    fn has_ucp_shape(&self, envelope: bool, body: &Map) -> bool {
+    fn has_ucp_shape(&self, envelope: bool, messages: bool) -> bool {
         match self.status.as_deref() {
             _ if self.kind == Kind::Error => true,
-            Some(status) => envelope || decide::is_known(status) || wire_array(body, "messages"),
+            Some(status) => envelope || messages || decide::is_known(status),
             // Without a status it may be a catalog's answer; what asks for the buyer is not.
             None => {
                 envelope
@@ -261,47 +270,40 @@ impl View {
                 kind: MessageKind::Error,
                 code: Some(code.to_owned()),
                 text: Some(content.to_owned()),
-                ..Message::of(&Value::Null)
+                ..Message::from_tree(Tree::Null)
             }],
             continue_url: wire::tag(body, "continue_url").map(str::to_owned),
             order: None,
             expires_at: None,
+            unreadable_expiry: false,
             embedded: None,
         })
     }
 }
 
-fn string(body: &Map, name: &str) -> Option<String> {
-    body.get(name).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn wire_array(body: &Map, name: &str) -> bool {
-    body.get(name).is_some_and(Value::is_array)
-}
-
-fn strings(value: &Value) -> Option<Vec<String>> {
-    let items = value.as_array()?;
-    Some(
-        items
-            .iter()
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect(),
-    )
-}
-
 /// The embedded binding of this response. Without a list under `config.delegate` there is none: a
 /// profile's binding says what is possible, not what this checkout allows.
-fn binding(ucp: &Value) -> Option<Binding> {
-    ucp.get("services")?
-        .get(SERVICE)?
-        .as_array()?
-        .iter()
-        .filter(|binding| wire::tag(binding, "transport") == Some("embedded"))
-        .find_map(|binding| {
-            let config = binding.get("config")?;
+fn binding(mut services: Tree) -> Option<Binding> {
+    let texts = |tree: Tree| -> Option<Vec<String>> {
+        Some(
+            tree.into_list()?
+                .into_iter()
+                .filter_map(Tree::into_text)
+                .collect(),
+        )
+    };
+    services
+        .take(SERVICE)?
+        .into_list()?
+        .into_iter()
+        .find_map(|mut binding| {
+            if binding.text("transport")? != "embedded" {
+                return None;
+            }
+            let mut config = binding.take("config")?;
             Some(Binding {
-                delegate: strings(config.get("delegate")?)?,
-                color_scheme: config.get("color_scheme").and_then(strings),
+                delegate: texts(config.take("delegate")?)?,
+                color_scheme: config.take("color_scheme").and_then(texts),
             })
         })
 }
@@ -319,14 +321,11 @@ pub struct Order {
 }
 
 impl Order {
-    fn of(value: &Value) -> Option<Self> {
-        value.is_object().then(|| {
-            let text = |name| wire::tag(value, name).map(str::to_owned);
-            Self {
-                id: text("id"),
-                label: text("label"),
-                permalink_url: text("permalink_url"),
-            }
+    fn of(mut order: Tree) -> Option<Self> {
+        matches!(order, Tree::Object(_)).then(|| Self {
+            id: order.text("id"),
+            label: order.text("label"),
+            permalink_url: order.text("permalink_url"),
         })
     }
 }

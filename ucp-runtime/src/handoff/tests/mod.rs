@@ -250,6 +250,19 @@ fn mcp_results() {
 }
 
 #[test]
+fn of_two_members_of_one_name_the_last_counts() {
+    let body = br#"{"ucp": {}, "continue_url": "x", "status": "incomplete", "status": "completed",
+        "messages": [{"type": "info", "severity": "a", "type": "error", "severity": "recoverable"}],
+        "order": {"id": "o_1", "id": "o_2"}}"#;
+    let value: Value = serde_json::from_slice(body).unwrap();
+    let view = View::from_bytes(body).unwrap();
+    assert_eq!(Ok(&view), View::from_value(&value).as_ref());
+    let handoff = view.decide(&Host::default());
+    assert_eq!(line(&handoff), "Completed Some(\"o_2\")");
+    assert_eq!(handoff.blockers()[0].severity, Some(Severity::Recoverable));
+}
+
+#[test]
 fn tool_results() {
     let body = checkout("ready_for_complete", json!({}));
     let mcp = json!({"structuredContent": body, "isError": false});
