@@ -70,7 +70,7 @@ pub(crate) fn base(text: &str, development: bool) -> Result<String, ConfigError>
 
 /// The URL of a document that another document names.
 pub(crate) fn document(text: &str, development: bool) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "its profile is not at an absolute URL")?;
+    let url = Url::parse(text).map_err(|_| "it is not an absolute URL")?;
     secure(&url, text, development)?;
     Ok(url)
 }
@@ -80,7 +80,7 @@ fn secure(url: &Url, text: &str, development: bool) -> Result<(), &'static str> 
         "https" => {}
         "http" if is_loopback(url) && development => {}
         "http" if is_loopback(url) => {
-            return Err("http on a loopback host needs `development()` on the agent");
+            return Err("http on a loopback host needs `development()`");
         }
         _ => return Err("its scheme is not https"),
     }
@@ -206,7 +206,7 @@ mod tests {
             ("http://m.example/x", "its scheme is not https"),
             (
                 "http://127.0.0.1/x",
-                "http on a loopback host needs `development()` on the agent",
+                "http on a loopback host needs `development()`",
             ),
             ("/x", "it is not an absolute URL"),
             ("https:m.example", "it is not of the form https://host"),

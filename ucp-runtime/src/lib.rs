@@ -34,6 +34,7 @@
 //!
 //! * `reqwest` (default): the default transport. Without it, bring a [`Transport`].
 //! * `macros` (default): the macro that generates clients.
+//! * `axum`: a router that serves the agent's own profile.
 
 mod agent;
 mod anomaly;
@@ -61,13 +62,16 @@ mod money;
 pub mod negotiation;
 pub mod operation;
 mod pages;
+pub mod platform_profile;
 mod prepared;
 pub mod profile;
+pub mod public_jwk;
 #[cfg(feature = "reqwest")]
 mod reqwest_transport;
 mod response;
 mod said;
 mod transport;
+pub mod untyped;
 mod wait;
 pub mod wire;
 
@@ -88,14 +92,17 @@ pub use link::Link;
 pub use merchant::Merchant;
 pub use money::Money;
 pub use negotiation::{Negotiated, Release};
-pub use operation::{Endpoint, Header, Operation, Webhook};
+pub use operation::{Answers, Endpoint, Header, Operation, Webhook};
 pub use pages::Pages;
-pub use prepared::Prepared;
+pub use platform_profile::PlatformProfile;
+pub use prepared::{Prepared, Shown};
 pub use profile::Profile;
+pub use public_jwk::PublicJwk;
 #[cfg(feature = "reqwest")]
 pub use reqwest_transport::ReqwestTransport;
 pub use response::{Outcome, RawResponse, Response};
 pub use transport::{BoxError, BoxFuture, ResponseBody, Transport, TransportError};
+pub use untyped::Untyped;
 
 #[cfg(feature = "macros")]
 pub use ucp_macros::include_ucp;

@@ -176,7 +176,7 @@ fn c98_each_entry_is_judged_by_transport_and_version() {
             "rest 2026-04-08: without an endpoint",
             "rest 2026-04-08: the endpoint `http://m.test/x` is refused: its scheme is not https; an endpoint is an https URL without a query",
             "rest 2026-04-08: its schema is on evil.example, which does not own the name",
-            "rest 2026-04-08: the endpoint `http://127.0.0.1:1/b` is refused: http on a loopback host needs `development()` on the agent; an endpoint is an https URL without a query",
+            "rest 2026-04-08: the endpoint `http://127.0.0.1:1/b` is refused: http on a loopback host needs `development()`; an endpoint is an https URL without a query",
         ]
     );
     let (endpoint, offers) = offer(
