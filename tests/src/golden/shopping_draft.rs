@@ -248,11 +248,50 @@ impl Client {
     ) -> ::ucp_runtime::Call<operations::GetProduct> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
+    /// Calls an operation by the contract's `operationId`, with its own inputs as JSON:
+    /// parameters by their names, the body as `body`. The answer stays JSON. It is for tools and
+    /// command lines; where the operation is known, its method is better.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`](::ucp_runtime::untyped::InputError) for an unknown operation, and for inputs
+    /// that it does not take, with the place in the body.
+    pub fn call(
+        &self,
+        operation: &str,
+        inputs: ::ucp_runtime::wire::Map,
+    ) -> Result<
+        ::ucp_runtime::Call<::ucp_runtime::Untyped>,
+        ::ucp_runtime::untyped::InputError,
+    > {
+        ::ucp_runtime::untyped::call(&self.merchant, OPERATIONS, operation, inputs)
+    }
 }
+/// The operations as data, with the inputs that each takes: what [`Client::call`] calls.
+pub const OPERATIONS: &[::ucp_runtime::untyped::Callable] = {
+    use ::ucp_runtime::untyped::Callable;
+    use self::operations::*;
+    &[
+        Callable::of::<CreateCheckout>().body::<self::checkout::CreateCheckout>(),
+        Callable::of::<GetCheckout>(),
+        Callable::of::<UpdateCheckout>().body::<self::checkout::UpdateCheckout>(),
+        Callable::of::<CompleteCheckout>().body::<self::checkout::CompleteCheckout>(),
+        Callable::of::<CancelCheckout>(),
+        Callable::of::<CreateCart>().body::<self::cart::CreateCart>(),
+        Callable::of::<GetCart>(),
+        Callable::of::<UpdateCart>().body::<self::cart::UpdateCart>(),
+        Callable::of::<CancelCart>(),
+        Callable::of::<SearchCatalog>().body::<self::catalog::SearchRequest>(),
+        Callable::of::<LookupCatalog>().body::<self::catalog::LookupRequest>(),
+        Callable::of::<GetOrder>(),
+        Callable::of::<GetProduct>().body::<self::catalog::GetProductRequest>(),
+    ]
+};
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
     use ::ucp_runtime::wire::{Check, Object};
     use ::ucp_runtime::{Endpoint, Webhook, Header, Operation, http::Method};
+    use ::ucp_runtime::operation::{Input, Place};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -319,6 +358,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::checkout::CreateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -382,6 +422,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -451,6 +492,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::checkout::UpdateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -522,6 +567,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::required(Place::Body, "body"),
+        ];
         const JUDGED_BY: Option<&'static Operation> = Some(
             &Operation::new(
                 "2026-08-22",
@@ -602,6 +651,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -671,6 +721,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::cart::CreateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -733,6 +784,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }
@@ -802,6 +854,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::cart::UpdateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -872,6 +928,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }
@@ -938,6 +995,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::catalog::SearchRequest as Object>::RULES;
         type Success = super::catalog::SearchResponse;
         type Failure = super::common::ErrorResponse;
@@ -1004,6 +1062,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::catalog::LookupRequest as Object>::RULES;
         type Success = super::catalog::LookupResponse;
         type Failure = super::common::ErrorResponse;
@@ -1066,6 +1125,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::order::Order;
         type Failure = super::common::ErrorResponse;
     }
@@ -1131,6 +1191,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::catalog::GetProductRequest as Object>::RULES;
         type Success = super::catalog::GetProductResponse;
         type Failure = super::common::ErrorResponse;
