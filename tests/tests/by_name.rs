@@ -9,7 +9,9 @@ use tokio::net::TcpListener;
 use ucp_runtime::operation::{Input, Place};
 use ucp_runtime::serde_json::{Map, Value, json};
 use ucp_runtime::untyped::{Callable, InputError};
-use ucp_runtime::{Agent, Call, Endpoint, Error, Handoff, Host, Merchant, Outcome, RequestError};
+use ucp_runtime::{
+    Agent, Call, Endpoint, Error, Guard, Handoff, Host, Merchant, Outcome, RequestError,
+};
 use ucp_tests::golden::{shopping_2026_04_08 as april, shopping_draft as draft};
 use ucp_tests::shared;
 
@@ -96,7 +98,7 @@ async fn a_call_by_name_is_the_call_of_the_method() {
     )
     .await;
 
-    let update = UpdateCheckout::new([UpdateLineItem::new("var_mug", 1)])
+    let update = UpdateCheckout::replace([UpdateLineItem::new("var_mug", 1)])
         .buyer(BuyerWithConsent::new().email("ada@example.com"));
     let body = json!({
         "line_items": [{"item": {"id": "var_mug"}, "quantity": 1}],
@@ -121,6 +123,42 @@ async fn a_call_by_name_is_the_call_of_the_method() {
         json!({"body": {"query": "mug"}}),
     )
     .await;
+}
+
+/// Money moves by name no more easily than by method.
+#[tokio::test]
+async fn a_completion_by_name_is_judged() {
+    let shop = shop("https://shop.example/ucp");
+    let checkout = |status: &str| {
+        json!({
+            "ucp": {"version": "2026-04-08", "payment_handlers": {"com.example.pay": [{"id": "pay"}]}},
+            "id": "co_1", "status": status, "currency": "USD", "line_items": [], "links": [],
+            "totals": [{"type": "subtotal", "amount": 5}, {"type": "total", "amount": 5}],
+        })
+    };
+    let body = json!({"ap2": {"checkout_mandate": "a.b.c"}, "payment": {"instruments": [{"id": "i", "handler_id": "pay", "type": "card"}]}});
+    let inputs = json!({"id": "co_1", "body": body});
+    let call = || {
+        shop.call("complete_checkout", object(inputs.clone()))
+            .unwrap()
+    };
+    let ready = call()
+        .from(&checkout("ready_for_complete"))
+        .prepare()
+        .await
+        .unwrap();
+    assert_eq!(ready.url().path(), "/ucp/checkout-sessions/co_1/complete");
+    let busy = || call().from(&checkout("complete_in_progress"));
+    match busy().prepare().await {
+        Err(Error::NotSent(refused)) => {
+            assert!(
+                matches!(refused.problem, RequestError::Refused { .. }),
+                "{refused}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(busy().allow(Guard::InProgress).prepare().await.is_ok());
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! `call`: any operation, sent or only shown.
 
 use crate::{Exit, Failure, Identity, Secrets, april, draft};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use ucp_runtime::serde_json::{self, Map, Value, json};
-use ucp_runtime::{Call, Merchant, Prepared, RawResponse, Untyped};
+use ucp_runtime::{Call, Guard, Merchant, Prepared, RawResponse, Untyped};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -21,6 +21,10 @@ pub(crate) struct Options {
     /// Names the call, so that a repetition carries the same keys. Needs an id secret.
     #[arg(long, value_name = "ID")]
     call_id: Option<String>,
+    /// Lifts one of the checks before a completion, which reads the checkout first: somebody must
+    /// have agreed to what it lets pass. Repeatable.
+    #[arg(long, value_name = "CHECK")]
+    allow: Vec<Check>,
     /// Prints the exact request, and does not send it: secrets are hidden.
     #[arg(long)]
     dry_run: bool,
@@ -34,6 +38,33 @@ pub(crate) struct Options {
     identity: Identity,
     #[command(flatten)]
     secrets: Secrets,
+}
+
+/// A check before money moves.
+#[derive(Clone, Copy, ValueEnum)]
+enum Check {
+    /// The totals add up.
+    Totals,
+    /// The checkout offers the instrument.
+    Instrument,
+    /// No completion is in progress.
+    InProgress,
+    /// It has not expired.
+    Expired,
+    /// The buyer was shown all disclosures.
+    Disclosures,
+}
+
+impl From<Check> for Guard {
+    fn from(check: Check) -> Self {
+        match check {
+            Check::Totals => Self::Totals,
+            Check::Instrument => Self::Instrument,
+            Check::InProgress => Self::InProgress,
+            Check::Expired => Self::Expired,
+            Check::Disclosures => Self::Disclosures,
+        }
+    }
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
@@ -51,6 +82,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let mut call = call(&merchant, &options.operation, inputs)?;
     if let Some(id) = options.call_id {
         call = call.call_id(id);
+    }
+    for check in options.allow {
+        call = call.allow(check.into());
     }
     let request = call.prepare().await?;
     if options.dry_run {

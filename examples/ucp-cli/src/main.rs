@@ -13,7 +13,7 @@ mod discover;
 use clap::{Args, Parser, Subcommand};
 use std::process::ExitCode;
 use ucp_runtime::error::DiscoveryProblem;
-use ucp_runtime::{Agent, BoxError, Credential, Error, Merchant};
+use ucp_runtime::{Agent, BoxError, Credential, Error, Merchant, RequestError};
 
 // The releases that are spoken. Of those that a merchant speaks too, the newest is chosen. The AP2
 // mandates are left out: with them every purchase needs one.
@@ -37,7 +37,8 @@ mod draft {
 /// Looks at a merchant that speaks the Universal Commerce Protocol, and sends it any operation.
 ///
 /// Exit codes: 0 done; 2 usage, or inputs that make no request; 3 no answer; 4 no usable profile;
-/// 5 nothing in common; 6 the merchant refused, or its answer cannot be used.
+/// 5 nothing in common; 6 the merchant refused, or its answer cannot be used; 7 the checkout does not
+/// allow its completion, and nothing was sent.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
@@ -97,6 +98,8 @@ enum Exit {
     NothingInCommon = 5,
     /// The merchant refused, or its answer cannot be used.
     Refused = 6,
+    /// A completion that was refused here, before it was sent.
+    Guarded = 7,
 }
 
 impl Exit {
@@ -108,12 +111,18 @@ impl Exit {
             Self::NoProfile => "no_profile",
             Self::NothingInCommon => "nothing_in_common",
             Self::Refused => "refused",
+            Self::Guarded => "guarded",
         }
     }
 
     fn of(error: &Error) -> Self {
         match error {
-            Error::Config(_) | Error::NotSent(_) => Self::Usage,
+            Error::NotSent(error) => match &error.problem {
+                RequestError::Refused { .. } => Self::Guarded,
+                RequestError::Unread { source } => Self::of(source),
+                _ => Self::Usage,
+            },
+            Error::Config(_) => Self::Usage,
             Error::Transport(_) => Self::Unreachable,
             Error::Discovery(error) => match &error.problem {
                 DiscoveryProblem::NotSent(_) => Self::Usage,

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
-use merchant::{Merchant, Running};
+use merchant::{Merchant, Operation, Running, Stimulus, Target};
 use std::process::Stdio;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
@@ -360,12 +360,34 @@ async fn call_sends_any_operation() {
 #[tokio::test]
 async fn a_dry_run_shows_the_exact_request_without_its_secrets() {
     let (merchant, profile) = stage().await;
+    // A checkout with something that the buyer must be shown.
+    let disclosure = Stimulus::Disclosure {
+        code: "prop65".to_owned(),
+        content: "Contains lead.".to_owned(),
+        path: "$.line_items[0]".to_owned(),
+    };
+    merchant.script(Target::Next(Operation::CreateCheckout), [disclosure]);
+    let arguments = [
+        "call",
+        "create_checkout",
+        "--merchant",
+        merchant.origin(),
+        "--development",
+        "--input",
+        "-",
+        "--profile",
+        &profile,
+    ];
+    let body = json!({"body": {"line_items": [{"item": {"id": "var_mug"}, "quantity": 1}]}});
+    let created = run(&arguments, &[], &body.to_string()).await.json();
+    let id = created["id"].as_str().unwrap();
+
     let secret = "a secret of 32 bytes, for ever..";
-    let input = json!({"id": "chk_1", "body": {"payment": {"instruments": [{
+    let input = json!({"id": id, "body": {"payment": {"instruments": [{
         "id": "i1", "handler_id": "sandbox_pay", "type": "card",
         "credential": {"type": "token", "token": "tok_SECRET"},
     }]}}});
-    let dry = async |more: &[&str]| {
+    let ask = async |more: &[&str]| {
         let mut arguments = vec![
             "call",
             "complete_checkout",
@@ -386,14 +408,33 @@ async fn a_dry_run_shows_the_exact_request_without_its_secrets() {
             ("UCP_BEARER", "SECRET_token"),
             ("UCP_API_KEY", "SECRET_key"),
         ];
-        let ran = run(&arguments, &env, &input.to_string()).await;
+        run(&arguments, &env, &input.to_string()).await
+    };
+    // No money moves over what the buyer has not seen.
+    let refused = ask(&[]).await;
+    assert_eq!(
+        (refused.code, refused.stdout.as_str()),
+        (7, ""),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused
+            .stderr
+            .contains("1 of its disclosures are not acknowledged"),
+        "{}",
+        refused.stderr
+    );
+
+    let dry = async |more: &[&str]| {
+        let ran = ask(&[&["--allow", "disclosures"], more].concat()).await;
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
         ran
     };
     let text = dry(&[]).await.stdout;
     assert!(!text.contains("SECRET"), "{text}");
     let first = format!(
-        "POST {}/ucp/v1/checkout-sessions/chk_1/complete\n",
+        "POST {}/ucp/v1/checkout-sessions/{id}/complete\n",
         merchant.origin()
     );
     assert!(text.starts_with(&first), "{text}");
@@ -443,7 +484,12 @@ async fn a_dry_run_shows_the_exact_request_without_its_secrets() {
     let body: Value = serde_json::from_str(whole["body"].as_str().unwrap()).unwrap();
     assert_eq!(body, input["body"]);
 
-    assert_eq!(calls(&merchant), 0);
+    let exchanges = merchant.exchanges();
+    assert!(
+        exchanges
+            .iter()
+            .all(|exchange| !exchange.path.ends_with("/complete"))
+    );
 }
 
 /// How many operations the merchant was asked for, discovery apart.
