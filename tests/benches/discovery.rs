@@ -1,6 +1,6 @@
 //! Finding a merchant: negotiating with a large profile, and connecting to one that is known.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -3,14 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::routing::post;
 use merchant::{Operation, Running, Severity, Stimulus, Target};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use ucp_runtime::handoff::Next;
 use ucp_runtime::serde_json::{self, Value, json};
-use ucp_runtime::{Agent, Call, Endpoint, Error, Handoff, Host, Outcome, Response};
+use ucp_runtime::{
+    Agent, Call, Endpoint, Error, Handoff, Host, Outcome, PlatformProfile, Response,
+};
 use ucp_tests::golden::shopping_2026_04_08::*;
 
 struct Stage {
@@ -25,23 +26,15 @@ async fn stage() -> Stage {
     let merchant = merchant::Merchant::builder().seed(1).start().await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let mut capabilities = serde_json::Map::new();
-    for (name, version) in RELEASE.capabilities() {
-        capabilities.insert(name.to_owned(), json!([{ "version": version, "config": { "webhook_url": format!("{origin}/orders") } }]));
-    }
-    let profile = json!({ "ucp": { "version": RELEASE.version(), "services": {}, "payment_handlers": {}, "capabilities": capabilities } });
+    let profile = PlatformProfile::builder(&RELEASE)
+        .order_webhook(format!("{origin}/orders"))
+        .development()
+        .build()
+        .unwrap();
     let (arrived, orders) = mpsc::unbounded_channel();
-    let router = Router::new()
-        .route(
-            "/.well-known/ucp",
-            get(move || async move { Json(profile) }),
-        )
-        .route(
-            "/orders",
-            post(
-                move |body: axum::body::Bytes| async move { arrived.send(body.to_vec()).unwrap() },
-            ),
-        );
+    let receive =
+        post(move |body: axum::body::Bytes| async move { arrived.send(body.to_vec()).unwrap() });
+    let router = profile.router().route("/orders", receive);
     tokio::spawn(async move { axum::serve(listener, router).await });
     let agent = Agent::builder(&format!("{origin}/.well-known/ucp"))
         .unwrap()

@@ -7,7 +7,7 @@ use crate::handoff::{Message, View};
 use crate::headers;
 use crate::ids::{self, CallId, IdempotencyKey, Keys};
 use crate::merchant::Merchant;
-use crate::operation::{CompletesCheckout, Endpoint, Operation, Paged, ReadsCheckout};
+use crate::operation::{Answers, CompletesCheckout, Endpoint, Operation, Paged, ReadsCheckout};
 use crate::outcome;
 use crate::pages::Pages;
 use crate::prepared::Prepared;
@@ -16,7 +16,7 @@ use crate::retry::Retry;
 use crate::transport::BoxFuture;
 use crate::verification::Verification;
 use crate::wait;
-use crate::wire::{self, Violations};
+use crate::wire::{self, Check, Violations};
 use bytes::Bytes;
 use jiff::Timestamp;
 use std::fmt;
@@ -170,10 +170,22 @@ impl Inputs {
 impl<E: Endpoint> Call<E> {
     /// A call of an operation at a merchant. Generated methods make it.
     pub fn new(merchant: &Merchant) -> Self {
+        Self::of(merchant, E::OPERATION)
+    }
+
+    /// Sets the body, which is serialised here, once. What the contract demands of it beyond its
+    /// type is checked: a body that breaks a rule is not sent.
+    pub fn body(self, body: &impl serde::Serialize) -> Self {
+        self.checked_body(body, E::RULES)
+    }
+}
+
+impl<E> Call<E> {
+    pub(crate) fn of(merchant: &Merchant, operation: &'static Operation) -> Self {
         Self {
             inputs: Inputs {
-                judging: E::OPERATION.completes().then(Judging::default),
-                ..Inputs::new(merchant, E::OPERATION)
+                judging: operation.completes().then(Judging::default),
+                ..Inputs::new(merchant, operation)
             },
             endpoint: PhantomData,
         }
@@ -191,10 +203,12 @@ impl<E: Endpoint> Call<E> {
         self
     }
 
-    /// Sets the body, which is serialised here, once. What the contract demands of it beyond its
-    /// type is checked: a body that breaks a rule is not sent.
-    pub fn body(mut self, body: &impl serde::Serialize) -> Self {
-        self.inputs.violations = wire::validate_value(body, E::RULES).err();
+    pub(crate) fn checked_body(
+        mut self,
+        body: &impl serde::Serialize,
+        rules: &'static [Check],
+    ) -> Self {
+        self.inputs.violations = wire::validate_value(body, rules).err();
         match serde_json::to_vec(body) {
             Ok(bytes) => self.inputs.body = Some(bytes.into()),
             Err(source) => self.fail(RequestError::Body { source }),
@@ -264,7 +278,7 @@ impl<E: Endpoint> Call<E> {
     pub fn keys(&self) -> Result<Keys, Error> {
         self.inputs
             .keys()
-            .map_err(|problem| Error::not_sent(E::OPERATION.id, problem))
+            .map_err(|problem| Error::not_sent(self.inputs.operation.id, problem))
     }
 
     /// Does everything short of sending: serialises, resolves headers and credentials, runs the
@@ -385,7 +399,7 @@ impl<E: Paged> Call<E> {
     }
 }
 
-impl<E: Endpoint> IntoFuture for Call<E> {
+impl<E: Answers> IntoFuture for Call<E> {
     type Output = Result<Response<E::Success, E::Failure>, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 

@@ -71,7 +71,7 @@ pub(crate) fn base(text: &str, development: bool) -> Result<String, ConfigError>
 
 /// The URL of a document that another document names.
 pub(crate) fn document(text: &str, development: bool) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "its profile is not at an absolute URL")?;
+    let url = Url::parse(text).map_err(|_| "it is not an absolute URL")?;
     secure(&url, text, development)?;
     Ok(url)
 }

@@ -35,6 +35,7 @@
 //! * `reqwest` (default): the default transport. Without it, bring a [`Transport`].
 //! * `macros` (default): the macro that generates clients.
 //! * `ring`, `aws-lc-rs`: a faster ES256, behind the same [`SigningKey`](signatures::SigningKey).
+//! * `axum`: a router that serves the agent's own profile.
 
 mod agent;
 mod anomaly;
@@ -64,8 +65,10 @@ pub mod negotiation;
 pub mod operation;
 mod outcome;
 mod pages;
+pub mod platform_profile;
 mod prepared;
 pub mod profile;
+pub mod public_jwk;
 #[cfg(feature = "reqwest")]
 mod reqwest_transport;
 mod response;
@@ -74,6 +77,7 @@ mod said;
 pub mod signatures;
 mod signing;
 mod transport;
+pub mod untyped;
 mod verification;
 mod wait;
 pub mod wire;
@@ -96,16 +100,19 @@ pub use link::Link;
 pub use merchant::Merchant;
 pub use money::Money;
 pub use negotiation::{Negotiated, Release};
-pub use operation::{Endpoint, Header, Operation, Webhook};
+pub use operation::{Answers, Endpoint, Header, Operation, Webhook};
 pub use outcome::{OutcomeUnknown, Recovered};
 pub use pages::Pages;
-pub use prepared::Prepared;
+pub use platform_profile::PlatformProfile;
+pub use prepared::{Prepared, Shown};
 pub use profile::Profile;
+pub use public_jwk::PublicJwk;
 #[cfg(feature = "reqwest")]
 pub use reqwest_transport::ReqwestTransport;
 pub use response::{Outcome, RawResponse, Response};
 pub use retry::{Attempt, Attempted, Observe, Retry};
 pub use transport::{BoxError, BoxFuture, ResponseBody, Transport, TransportError};
+pub use untyped::Untyped;
 pub use verification::{Unverified, Verification};
 
 #[cfg(feature = "macros")]

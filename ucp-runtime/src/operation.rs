@@ -73,10 +73,60 @@ pub struct Header {
     pub required: bool,
 }
 
+/// Where an input goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// A segment of the path.
+    Path,
+    /// The query.
+    Query,
+    /// A header, which the client was generated with as an input.
+    Header,
+    /// The body; the input's name is `body`.
+    Body,
+}
+
+/// An input of an operation's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Input {
+    /// Its name in the contract.
+    pub name: &'static str,
+    /// Where it goes.
+    pub place: Place,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
+impl Input {
+    /// An input that must be given. Written by generated code.
+    #[must_use]
+    pub const fn required(place: Place, name: &'static str) -> Self {
+        Self {
+            name,
+            place,
+            required: true,
+        }
+    }
+
+    /// An input that may be left out. Written by generated code.
+    #[must_use]
+    pub const fn optional(place: Place, name: &'static str) -> Self {
+        Self {
+            name,
+            place,
+            required: false,
+        }
+    }
+}
+
 /// The type that stands for an operation in a [`Call`](crate::Call)'s type.
 pub trait Endpoint: Send + Sync + 'static {
     /// The operation.
     const OPERATION: &'static Operation;
+    /// Its own inputs, the body last.
+    const INPUTS: &'static [Input] = &[];
     /// What the contract demands of the request's body beyond its type.
     const RULES: &'static [Check] = &[];
     /// The body of an answer whose `ucp.status` is not `error`.
@@ -85,8 +135,22 @@ pub trait Endpoint: Send + Sync + 'static {
     type Failure: Read + Send;
 }
 
-/// An operation that completes a checkout.
-pub trait CompletesCheckout: Endpoint {}
+/// What the answer of a [`Call`](crate::Call) is read as: an [`Endpoint`]'s own types, or JSON for
+/// an operation that was [chosen while the program runs](crate::untyped::Untyped).
+pub trait Answers: Send + Sync + 'static {
+    /// The body of an answer whose `ucp.status` is not `error`.
+    type Success: Read + Send;
+    /// The body of an answer whose `ucp.status` is `error`.
+    type Failure: Read + Send;
+}
+
+impl<E: Endpoint> Answers for E {
+    type Success = <E as Endpoint>::Success;
+    type Failure = <E as Endpoint>::Failure;
+}
+
+/// An operation that completes a checkout, or may turn out to.
+pub trait CompletesCheckout: Answers {}
 
 /// An operation that reads a checkout.
 pub trait ReadsCheckout: Endpoint {}

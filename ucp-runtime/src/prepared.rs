@@ -5,7 +5,7 @@ use crate::execute::Message;
 use crate::headers;
 use crate::ids::{CallId, IdempotencyKey, Keys};
 use crate::merchant::Merchant;
-use crate::operation::{Endpoint, Operation};
+use crate::operation::{Answers, Operation};
 use crate::outcome;
 use crate::response::Response;
 use crate::retry::Retry;
@@ -65,14 +65,7 @@ impl<E> Clone for Prepared<E> {
     }
 }
 
-impl<E: Endpoint> Prepared<E> {
-    pub(crate) fn new(request: Request) -> Self {
-        Self {
-            request,
-            endpoint: PhantomData,
-        }
-    }
-
+impl<E: Answers> Prepared<E> {
     /// Sends it.
     ///
     /// # Errors
@@ -84,6 +77,13 @@ impl<E: Endpoint> Prepared<E> {
 }
 
 impl<E> Prepared<E> {
+    pub(crate) fn new(request: Request) -> Self {
+        Self {
+            request,
+            endpoint: PhantomData,
+        }
+    }
+
     /// The operation.
     #[must_use]
     pub fn operation(&self) -> &'static Operation {
@@ -138,43 +138,66 @@ impl<E> Prepared<E> {
         self.request.created
     }
 
+    /// The request as it may be shown: credentials, what hooks added and payment data are hidden,
+    /// save those that are asked for by name: a header, or a member of the body at any depth. What
+    /// is hidden inside of such a member is asked for by its own name.
+    #[must_use]
+    pub fn shown(&self, reveal: &[impl AsRef<str>]) -> Shown {
+        self.show(&|name| (reveal.iter()).any(|of| of.as_ref().eq_ignore_ascii_case(name)))
+    }
+
     /// The request as a `curl` command for a POSIX shell, with credentials, what hooks added and
     /// payment data hidden.
     #[must_use]
     pub fn to_curl(&self) -> String {
-        self.curl(false)
+        self.curl(self.show(&|_| false))
     }
 
     /// The request as a `curl` command that sends exactly this, with all its secrets.
     #[must_use]
     pub fn to_curl_with_secrets(&self) -> String {
-        self.curl(true)
+        self.curl(self.show(&|_| true))
     }
 
-    fn curl(&self, secrets: bool) -> String {
+    fn show(&self, reveals: &dyn Fn(&str) -> bool) -> Shown {
+        let headers = self.headers().iter().map(|(name, value)| {
+            let text = match value.to_str() {
+                Ok(text) if headers::is_public(name) || reveals(name.as_str()) => text,
+                Ok(_) => REDACTED,
+                Err(_) => "[not ASCII]",
+            };
+            (name.clone(), text.to_owned())
+        });
+        Shown {
+            headers: headers.collect(),
+            body: self.body().map(|body| without_payment(body, reveals)),
+        }
+    }
+
+    fn curl(&self, shown: Shown) -> String {
         let mut parts = vec![format!(
             "curl -X {} {}",
             self.method(),
             quoted(self.url().as_str())
         )];
-        for (name, value) in self.headers() {
-            let value = match value.to_str() {
-                Ok(value) if secrets || headers::is_public(name) => value,
-                Ok(_) => REDACTED,
-                Err(_) => "[not ASCII]",
-            };
+        for (name, value) in shown.headers {
             parts.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
         }
-        if let Some(body) = self.body() {
-            let text = if secrets {
-                String::from_utf8_lossy(body).into_owned()
-            } else {
-                without_payment(body)
-            };
-            parts.push(format!("--data-raw {}", quoted(&text)));
+        if let Some(body) = shown.body {
+            parts.push(format!("--data-raw {}", quoted(&body)));
         }
         parts.join(" \\\n  ")
     }
+}
+
+/// A request as it may be shown: see [`Prepared::shown`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shown {
+    /// The headers, in the order in which they are sent.
+    pub headers: Vec<(HeaderName, String)>,
+    /// The body: exactly as it is sent, unless something in it is hidden.
+    pub body: Option<String>,
 }
 
 impl<E> fmt::Debug for Prepared<E> {
@@ -200,32 +223,44 @@ impl<E> fmt::Debug for Prepared<E> {
 const REDACTED: &str = "[redacted]";
 
 /// A JSON body with what pays, and what proves a buyer's consent to pay, hidden.
-fn without_payment(body: &[u8]) -> String {
-    fn hide(value: &mut Value) {
+fn without_payment(body: &[u8], reveals: &dyn Fn(&str) -> bool) -> String {
+    /// Whether anything was hidden.
+    fn hide(value: &mut Value, reveals: &dyn Fn(&str) -> bool) -> bool {
+        let mut hidden = false;
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
                     if matches!(
                         name.as_str(),
                         "payment" | "payment_data" | "credential" | "credentials" | "token" | "ap2"
-                    ) {
+                    ) && !reveals(name)
+                    {
                         *member = REDACTED.into();
+                        hidden = true;
                     } else {
-                        hide(member);
+                        hidden |= hide(member, reveals);
                     }
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(hide),
+            Value::Array(items) => {
+                for item in items {
+                    hidden |= hide(item, reveals);
+                }
+            }
             _ => {}
         }
+        hidden
     }
     match serde_json::from_slice::<Value>(body) {
         Ok(mut value) => {
-            hide(&mut value);
-            value.to_string()
+            if hide(&mut value, reveals) {
+                return value.to_string();
+            }
         }
-        Err(_) => format!("[{} bytes]", body.len()),
+        Err(_) if reveals("body") => {}
+        Err(_) => return format!("[{} bytes]", body.len()),
     }
+    String::from_utf8_lossy(body).into_owned()
 }
 
 /// One word of a POSIX shell.
@@ -239,20 +274,19 @@ mod tests {
 
     #[test]
     fn hides_what_pays() {
-        let body = br#"{"line_items":[{"quantity":1,"credential":"SECRET"}],"payment":{"instruments":[{"token":"SECRET"}]},"x":{"ap2":{"checkout_mandate":"SECRET"}}}"#;
-        assert_eq!(
-            without_payment(body),
-            r#"{"line_items":[{"credential":"[redacted]","quantity":1}],"payment":"[redacted]","x":{"ap2":"[redacted]"}}"#
-                .replace(r#"{"credential":"[redacted]","quantity":1}"#, &ordered())
-        );
-        assert_eq!(without_payment(b"SECRET"), "[6 bytes]");
-    }
+        let body = br#"{"line_items":[{"quantity":1}],"payment":{"instruments":[{"token":"SECRET"}]},"x":{"ap2":{"checkout_mandate":"SECRET"}}}"#;
+        let all =
+            r#"{"line_items":[{"quantity":1}],"payment":"[redacted]","x":{"ap2":"[redacted]"}}"#;
+        assert_eq!(without_payment(body, &|_| false), all);
+        let payment = r#"{"line_items":[{"quantity":1}],"payment":{"instruments":[{"token":"[redacted]"}]},"x":{"ap2":"[redacted]"}}"#;
+        assert_eq!(without_payment(body, &|name| name == "payment"), payment);
+        let exact = std::str::from_utf8(body).unwrap();
+        assert_eq!(without_payment(body, &|_| true), exact);
 
-    /// Whether maps keep their order is a feature of `serde_json` that others may switch on.
-    fn ordered() -> String {
-        serde_json::from_str::<Value>(r#"{"quantity":1,"credential":"[redacted]"}"#)
-            .unwrap()
-            .to_string()
+        assert_eq!(without_payment(b"SECRET", &|_| false), "[6 bytes]");
+        assert_eq!(without_payment(b"SECRET", &|_| true), "SECRET");
+        let spaced = br#"{ "b": 1, "a": 2 }"#;
+        assert_eq!(without_payment(spaced, &|_| false).as_bytes(), spaced);
     }
 
     #[test]

@@ -600,7 +600,7 @@ pub struct PublishedKey {
 }
 
 /// The members of a JWK that only its owner may have (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1).
-const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+pub(crate) const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 impl PublishedKeys {
     /// The keys with an id: usually one, more when an id was published twice.

@@ -2,12 +2,11 @@
 //! that merchants report orders to.
 
 use axum::body::Bytes;
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::routing::post;
+use std::error::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use ucp_runtime::Release;
-use ucp_runtime::serde_json::{Map, Value, json};
+use ucp_runtime::{PlatformProfile, Release};
 
 /// An agent's server, on a free port of this machine.
 pub(crate) struct AgentServer {
@@ -18,54 +17,28 @@ pub(crate) struct AgentServer {
 }
 
 impl AgentServer {
-    /// Serves a profile that names what a generated client speaks.
+    /// Serves a profile of who we are: what a generated client speaks, and where to report orders.
     ///
     /// # Errors
     ///
     /// When no port is free.
-    pub(crate) async fn start(release: &Release) -> std::io::Result<Self> {
+    pub(crate) async fn start(release: &Release) -> Result<Self, Box<dyn Error>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let origin = format!("http://{}", listener.local_addr()?);
-        let profile = profile(&origin, release);
+        let profile = PlatformProfile::builder(release)
+            .order_webhook(format!("{origin}/webhooks/orders"))
+            .development() // plain HTTP, on this machine only
+            .build()?;
         let (arrived, orders) = mpsc::unbounded_channel();
-        let router = Router::new()
-            .route(
-                "/.well-known/ucp",
-                get(move || async move { Json(profile) }),
-            )
-            .route(
-                "/webhooks/orders",
-                post(move |body: Bytes| async move {
-                    // Whoever started the server may have stopped listening: that is no fault.
-                    let _ = arrived.send(body);
-                }),
-            );
+        let webhook = post(move |body: Bytes| async move {
+            // Whoever started the server may have stopped listening: that is no fault.
+            let _ = arrived.send(body);
+        });
+        let router = profile.router().route("/webhooks/orders", webhook);
         tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(Self {
-            profile_url: format!("{origin}/.well-known/ucp"),
+            profile_url: format!("{origin}{}", PlatformProfile::PATH),
             orders,
         })
     }
-}
-
-/// A platform profile: who we are, what we understand, where to report orders.
-fn profile(origin: &str, release: &Release) -> Value {
-    let mut registry = Map::new();
-    for (name, version) in release.capabilities() {
-        let document = name.rsplit('.').next().unwrap_or(name);
-        let config = match name {
-            "dev.ucp.shopping.order" => {
-                json!({ "webhook_url": format!("{origin}/webhooks/orders") })
-            }
-            _ => json!({}),
-        };
-        let entry = json!({
-            "version": version,
-            "spec": format!("https://ucp.dev/{version}/specification/overview"),
-            "schema": format!("https://ucp.dev/{version}/schemas/shopping/{document}.json"),
-            "config": config,
-        });
-        registry.insert(name.to_owned(), json!([entry]));
-    }
-    json!({ "ucp": { "version": release.version(), "services": {}, "capabilities": registry, "payment_handlers": {} } })
 }

@@ -68,6 +68,7 @@ impl WithContinueTo for ::ucp_runtime::Link<operations::ResolvePermalinkWithItem
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
     use ::ucp_runtime::{Endpoint, Operation, http::Method};
+    use ::ucp_runtime::operation::{Input, Place};
     /// `resolve_permalink`: `GET /`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -81,6 +82,7 @@ pub mod operations {
             "/",
             &[],
         );
+        const INPUTS: &'static [Input] = &[Input::optional(Place::Query, "continue_to")];
         type Success = ::ucp_runtime::wire::Value;
         type Failure = ::ucp_runtime::wire::Value;
     }
@@ -97,6 +99,10 @@ pub mod operations {
             "/{items}",
             &[],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "items"),
+            Input::optional(Place::Query, "continue_to"),
+        ];
         type Success = ::ucp_runtime::wire::Value;
         type Failure = ::ucp_runtime::wire::Value;
     }

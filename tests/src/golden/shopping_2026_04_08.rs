@@ -203,7 +203,45 @@ impl Client {
     ) -> ::ucp_runtime::Call<operations::GetProduct> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
+    /// Calls an operation by the contract's `operationId`, with its own inputs as JSON:
+    /// parameters by their names, the body as `body`. The answer stays JSON. It is for tools and
+    /// command lines; where the operation is known, its method is better.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`](::ucp_runtime::untyped::InputError) for an unknown operation, and for inputs
+    /// that it does not take, with the place in the body.
+    pub fn call(
+        &self,
+        operation: &str,
+        inputs: ::ucp_runtime::wire::Map,
+    ) -> Result<
+        ::ucp_runtime::Call<::ucp_runtime::Untyped>,
+        ::ucp_runtime::untyped::InputError,
+    > {
+        ::ucp_runtime::untyped::call(&self.merchant, OPERATIONS, operation, inputs)
+    }
 }
+/// The operations as data, with the inputs that each takes: what [`Client::call`] calls.
+pub const OPERATIONS: &[::ucp_runtime::untyped::Callable] = {
+    use ::ucp_runtime::untyped::Callable;
+    use self::operations::*;
+    &[
+        Callable::of::<CreateCheckout>().body::<self::checkout::CreateCheckout>(),
+        Callable::of::<GetCheckout>(),
+        Callable::of::<UpdateCheckout>().body::<self::checkout::UpdateCheckout>(),
+        Callable::of::<CompleteCheckout>().body::<self::checkout::CompleteCheckout>(),
+        Callable::of::<CancelCheckout>(),
+        Callable::of::<CreateCart>().body::<self::cart::CreateCart>(),
+        Callable::of::<GetCart>(),
+        Callable::of::<UpdateCart>().body::<self::cart::UpdateCart>(),
+        Callable::of::<CancelCart>(),
+        Callable::of::<SearchCatalog>().body::<self::catalog::SearchRequest>(),
+        Callable::of::<LookupCatalog>().body::<self::catalog::LookupRequest>(),
+        Callable::of::<GetOrder>(),
+        Callable::of::<GetProduct>().body::<self::catalog::GetProductRequest>(),
+    ]
+};
 /// What takes the header `Accept-Language`.
 pub trait WithAcceptLanguage: Sized {
     /// Languages that the buyer reads, best first.
@@ -279,6 +317,7 @@ impl WithAcceptLanguage for ::ucp_runtime::Call<operations::GetProduct> {
 pub mod operations {
     use ::ucp_runtime::wire::{Check, Object};
     use ::ucp_runtime::{Endpoint, Webhook, Header, Operation, http::Method};
+    use ::ucp_runtime::operation::{Input, Place};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -342,6 +381,10 @@ pub mod operations {
                 ],
             )
             .changing(None);
+        const INPUTS: &'static [Input] = &[
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::checkout::CreateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -401,6 +444,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+        ];
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -467,6 +514,11 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::checkout::UpdateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -535,6 +587,11 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::checkout::CompleteCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -602,6 +659,10 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+        ];
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -668,6 +729,10 @@ pub mod operations {
                 ],
             )
             .changing(None);
+        const INPUTS: &'static [Input] = &[
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::cart::CreateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -726,6 +791,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+        ];
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }
@@ -792,6 +861,11 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCart::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::cart::UpdateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -859,6 +933,10 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCart::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+        ];
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }
@@ -921,6 +999,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::catalog::SearchRequest as Object>::RULES;
         type Success = super::catalog::SearchResponse;
         type Failure = super::common::ErrorResponse;
@@ -983,6 +1065,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::catalog::LookupRequest as Object>::RULES;
         type Success = super::catalog::LookupResponse;
         type Failure = super::common::ErrorResponse;
@@ -1041,6 +1127,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::optional(Place::Header, "Accept-Language"),
+        ];
         type Success = super::order::Order;
         type Failure = super::common::ErrorResponse;
     }
@@ -1102,6 +1192,10 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[
+            Input::optional(Place::Header, "Accept-Language"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::catalog::GetProductRequest as Object>::RULES;
         type Success = super::catalog::GetProductResponse;
         type Failure = super::common::ErrorResponse;

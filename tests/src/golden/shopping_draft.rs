@@ -248,11 +248,50 @@ impl Client {
     ) -> ::ucp_runtime::Call<operations::GetProduct> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
+    /// Calls an operation by the contract's `operationId`, with its own inputs as JSON:
+    /// parameters by their names, the body as `body`. The answer stays JSON. It is for tools and
+    /// command lines; where the operation is known, its method is better.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`](::ucp_runtime::untyped::InputError) for an unknown operation, and for inputs
+    /// that it does not take, with the place in the body.
+    pub fn call(
+        &self,
+        operation: &str,
+        inputs: ::ucp_runtime::wire::Map,
+    ) -> Result<
+        ::ucp_runtime::Call<::ucp_runtime::Untyped>,
+        ::ucp_runtime::untyped::InputError,
+    > {
+        ::ucp_runtime::untyped::call(&self.merchant, OPERATIONS, operation, inputs)
+    }
 }
+/// The operations as data, with the inputs that each takes: what [`Client::call`] calls.
+pub const OPERATIONS: &[::ucp_runtime::untyped::Callable] = {
+    use ::ucp_runtime::untyped::Callable;
+    use self::operations::*;
+    &[
+        Callable::of::<CreateCheckout>().body::<self::checkout::CreateCheckout>(),
+        Callable::of::<GetCheckout>(),
+        Callable::of::<UpdateCheckout>().body::<self::checkout::UpdateCheckout>(),
+        Callable::of::<CompleteCheckout>().body::<self::checkout::CompleteCheckout>(),
+        Callable::of::<CancelCheckout>(),
+        Callable::of::<CreateCart>().body::<self::cart::CreateCart>(),
+        Callable::of::<GetCart>(),
+        Callable::of::<UpdateCart>().body::<self::cart::UpdateCart>(),
+        Callable::of::<CancelCart>(),
+        Callable::of::<SearchCatalog>().body::<self::catalog::SearchRequest>(),
+        Callable::of::<LookupCatalog>().body::<self::catalog::LookupRequest>(),
+        Callable::of::<GetOrder>(),
+        Callable::of::<GetProduct>().body::<self::catalog::GetProductRequest>(),
+    ]
+};
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
     use ::ucp_runtime::wire::{Check, Object};
     use ::ucp_runtime::{Endpoint, Webhook, Header, Operation, http::Method};
+    use ::ucp_runtime::operation::{Input, Place};
     /// `create_checkout`: `POST /checkout-sessions`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -320,6 +359,7 @@ pub mod operations {
                 ],
             )
             .changing(None);
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::checkout::CreateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -383,6 +423,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -453,6 +494,10 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::checkout::UpdateCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -525,6 +570,10 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::checkout::CompleteCheckout as Object>::RULES;
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
@@ -596,6 +645,7 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::checkout::Checkout;
         type Failure = super::common::ErrorResponse;
     }
@@ -666,6 +716,7 @@ pub mod operations {
                 ],
             )
             .changing(None);
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::cart::CreateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -728,6 +779,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }
@@ -798,6 +850,10 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCart::OPERATION));
+        const INPUTS: &'static [Input] = &[
+            Input::required(Place::Path, "id"),
+            Input::required(Place::Body, "body"),
+        ];
         const RULES: &'static [Check] = <super::cart::UpdateCart as Object>::RULES;
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
@@ -869,6 +925,7 @@ pub mod operations {
                 ],
             )
             .changing(Some(GetCart::OPERATION));
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::cart::Cart;
         type Failure = super::common::ErrorResponse;
     }
@@ -935,6 +992,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::catalog::SearchRequest as Object>::RULES;
         type Success = super::catalog::SearchResponse;
         type Failure = super::common::ErrorResponse;
@@ -1001,6 +1059,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::catalog::LookupRequest as Object>::RULES;
         type Success = super::catalog::LookupResponse;
         type Failure = super::common::ErrorResponse;
@@ -1063,6 +1122,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
         type Success = super::order::Order;
         type Failure = super::common::ErrorResponse;
     }
@@ -1128,6 +1188,7 @@ pub mod operations {
                 },
             ],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         const RULES: &'static [Check] = <super::catalog::GetProductRequest as Object>::RULES;
         type Success = super::catalog::GetProductResponse;
         type Failure = super::common::ErrorResponse;

@@ -50,10 +50,38 @@ impl Client {
     ) -> ::ucp_runtime::Call<operations::Detokenize> {
         ::ucp_runtime::Call::new(&self.merchant).body(body.borrow())
     }
+    /// Calls an operation by the contract's `operationId`, with its own inputs as JSON:
+    /// parameters by their names, the body as `body`. The answer stays JSON. It is for tools and
+    /// command lines; where the operation is known, its method is better.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`](::ucp_runtime::untyped::InputError) for an unknown operation, and for inputs
+    /// that it does not take, with the place in the body.
+    pub fn call(
+        &self,
+        operation: &str,
+        inputs: ::ucp_runtime::wire::Map,
+    ) -> Result<
+        ::ucp_runtime::Call<::ucp_runtime::Untyped>,
+        ::ucp_runtime::untyped::InputError,
+    > {
+        ::ucp_runtime::untyped::call(&self.merchant, OPERATIONS, operation, inputs)
+    }
 }
+/// The operations as data, with the inputs that each takes: what [`Client::call`] calls.
+pub const OPERATIONS: &[::ucp_runtime::untyped::Callable] = {
+    use ::ucp_runtime::untyped::Callable;
+    use self::operations::*;
+    &[
+        Callable::of::<Tokenize>().body::<self::tokenize::TokenizeRequest>(),
+        Callable::of::<Detokenize>().body::<self::detokenize::DetokenizeRequest>(),
+    ]
+};
 /// The operations as types, to name a [`Call`](::ucp_runtime::Call) by.
 pub mod operations {
     use ::ucp_runtime::{Endpoint, Operation, http::Method};
+    use ::ucp_runtime::operation::{Input, Place};
     /// `tokenize`: `POST /tokenize`.
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
@@ -67,6 +95,7 @@ pub mod operations {
             "/tokenize",
             &[],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         type Success = super::tokenize::TokenizeResponse;
         type Failure = ::ucp_runtime::wire::Value;
     }
@@ -83,6 +112,7 @@ pub mod operations {
             "/detokenize",
             &[],
         );
+        const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
         type Success = super::common::PaymentCredential;
         type Failure = ::ucp_runtime::wire::Value;
     }

@@ -115,7 +115,7 @@ pub(crate) fn build(
         .iter()
         .map(|bodies| builder.method(bodies, contract))
         .collect();
-    let mut idents = Scope::with(["new", "merchant"]);
+    let mut idents = Scope::with(["new", "merchant", "call"]);
     for method in &mut model.methods {
         let ident = &method.ident;
         method.ident = idents.claim(&[ident.clone(), format!("{ident}_operation")]);

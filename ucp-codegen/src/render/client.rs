@@ -11,6 +11,7 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
     let endpoints = model.methods.iter().map(|item| endpoint(item, model, home));
     let setters = setters(model);
     let webhooks = model.webhooks.iter().map(|item| webhook(item, model, home));
+    let (by_name, callables) = by_name(model, home);
     let all = || model.methods.iter().chain(&model.webhooks);
     let used = [
         (!model.methods.is_empty(), "Endpoint"),
@@ -20,6 +21,8 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
     ];
     let ruled = model.methods.iter().any(|item| item.ruled_body);
     let wire = ruled.then(|| quote! { use ::ucp_runtime::wire::{Check, Object}; });
+    let has_inputs = model.methods.iter().any(|item| inputs(item).is_some());
+    let inputs = has_inputs.then(|| quote! { use ::ucp_runtime::operation::{Input, Place}; });
     let imports = used
         .iter()
         .filter(|(used, _)| *used)
@@ -50,7 +53,11 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
             }
 
             #(#methods)*
+
+            #by_name
         }
+
+        #callables
 
         #setters
 
@@ -59,6 +66,7 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
         pub mod operations {
             #wire
             use ::ucp_runtime::{#(#imports,)* http::Method};
+            #inputs
 
             #(#endpoints)*
             #(#webhooks)*
@@ -124,6 +132,71 @@ fn method(item: &Method, home: &Home<'_>) -> TokenStream {
     }
 }
 
+/// The method that calls an operation by its name, and what it looks the operation up in.
+fn by_name(model: &Model, home: &Home<'_>) -> (Option<TokenStream>, Option<TokenStream>) {
+    let called: Vec<&Method> = model.methods.iter().filter(|item| !item.link).collect();
+    if called.is_empty() {
+        return (None, None);
+    }
+    let callables = called.iter().map(|item| callable(item, home));
+    let method = quote! {
+        /// Calls an operation by the contract's `operationId`, with its own inputs as JSON:
+        /// parameters by their names, the body as `body`. The answer stays JSON. It is for tools and
+        /// command lines; where the operation is known, its method is better.
+        ///
+        /// # Errors
+        ///
+        /// [`InputError`](::ucp_runtime::untyped::InputError) for an unknown operation, and for inputs
+        /// that it does not take, with the place in the body.
+        pub fn call(
+            &self,
+            operation: &str,
+            inputs: ::ucp_runtime::wire::Map,
+        ) -> Result<
+            ::ucp_runtime::Call<::ucp_runtime::Untyped>,
+            ::ucp_runtime::untyped::InputError,
+        > {
+            ::ucp_runtime::untyped::call(&self.merchant, OPERATIONS, operation, inputs)
+        }
+    };
+    let callables = quote! {
+        /// The operations as data, with the inputs that each takes: what [`Client::call`] calls.
+        pub const OPERATIONS: &[::ucp_runtime::untyped::Callable] = {
+            use ::ucp_runtime::untyped::Callable;
+            use self::operations::*;
+            &[#(#callables),*]
+        };
+    };
+    (Some(method), Some(callables))
+}
+
+fn callable(item: &Method, home: &Home<'_>) -> TokenStream {
+    let marker = ident(&item.marker);
+    let body = item.body.iter().map(|body| {
+        let body = outside(body, home, &quote! { self:: });
+        quote! { .body::<#body>() }
+    });
+    quote! { Callable::of::<#marker>() #(#body)* }
+}
+
+/// The inputs of an operation's own, as data.
+fn inputs(item: &Method) -> Option<TokenStream> {
+    let input = |place: &str, name: &str, required| {
+        let (place, kind) = (ident(place), if required { "required" } else { "optional" });
+        let kind = ident(kind);
+        quote! { Input::#kind(Place::#place, #name) }
+    };
+    let path = item.path_parameters.iter();
+    let path = path.map(|(_, name)| input("Path", name, true));
+    let arguments = item.arguments.iter().map(|argument| {
+        let place = if argument.header { "Header" } else { "Query" };
+        input(place, &argument.wire, argument.required)
+    });
+    let body = item.body.iter().map(|_| input("Body", "body", true));
+    let inputs: Vec<TokenStream> = path.chain(arguments).chain(body).collect();
+    (!inputs.is_empty()).then(|| quote! { const INPUTS: &'static [Input] = &[#(#inputs),*]; })
+}
+
 fn set(argument: &Argument, value: &Ident) -> TokenStream {
     let wire = &argument.wire;
     if argument.header {
@@ -139,6 +212,7 @@ fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
     let success = outside(&item.success, home, &up);
     let failure = outside(&item.failure, home, &up);
     let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
+    let inputs = inputs(item);
     let rules = item.ruled_body.then(|| {
         let body = item.body.as_ref().map(|body| outside(body, home, &up));
         quote! { const RULES: &'static [Check] = <#body as Object>::RULES; }
@@ -164,6 +238,7 @@ fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
 
         impl Endpoint for #marker {
             const OPERATION: &'static Operation = &#operation;
+            #inputs
             #rules
             type Success = #success;
             type Failure = #failure;
