@@ -11,7 +11,7 @@ use ucp_runtime::guard::{Refusal, TotalsProblem};
 use ucp_runtime::handoff::View;
 use ucp_runtime::operation::CompletesCheckout;
 use ucp_runtime::serde_json::{Value, json};
-use ucp_runtime::{Call, Error, Guard, Host};
+use ucp_runtime::{Call, Endpoint, Error, Guard, Host};
 
 const READ: &str = "GET /checkout-sessions/co_1";
 const SENT: &str = "POST /checkout-sessions/co_1/complete";
@@ -37,7 +37,7 @@ fn paying(handler: &str, kind: &str) -> Value {
     json!({"payment": {"instruments": [{"id": "i_1", "handler_id": handler, "type": kind}]}})
 }
 
-fn call<E: CompletesCheckout>(shop: &Scripted, body: &Value) -> Call<E> {
+fn call<E: CompletesCheckout + Endpoint>(shop: &Scripted, body: &Value) -> Call<E> {
     Call::new(&shop.merchant).path("id", "co_1").body(body)
 }
 
