@@ -190,7 +190,7 @@ fn refuses_what_must_not_be_published() {
         ),
         (
             at().order_webhook("http://127.0.0.1/"),
-            "the order webhook is refused: http on a loopback host needs `development()`; give an https URL",
+            "the order webhook is refused: a loopback host needs `development()` on the agent; give an https URL",
         ),
         (
             at().config("dev.ucp.shopping.cart", json!({})),
