@@ -96,6 +96,7 @@ fn the_corpus_does_no_harm() {
             "authority-same",
             "origin-form",
             "second-label",
+            "space",
             "untouched"
         ]
     );

@@ -37,7 +37,7 @@ use std::fmt::{self, Write as _};
 ///
 /// let signed = Signing::with(&key).request(&request, request.body().as_bytes()).await?;
 /// assert_eq!(
-///     signed.headers()["signature-input"],
+///     signed.headers["signature-input"],
 ///     r#"sig1=("@method" "@authority" "@path" "ucp-agent" "content-digest" "content-type");keyid="agent-1""#,
 /// );
 /// signed.apply(request.headers_mut());
