@@ -53,6 +53,26 @@ pub struct Header {
     pub required: bool,
 }
 
+impl Header {
+    /// One that the contract requires.
+    #[must_use]
+    pub const fn required(name: &'static str) -> Self {
+        Self {
+            name,
+            required: true,
+        }
+    }
+
+    /// One that may be left out.
+    #[must_use]
+    pub const fn optional(name: &'static str) -> Self {
+        Self {
+            name,
+            required: false,
+        }
+    }
+}
+
 /// The type that stands for an operation in a [`Call`](crate::Call)'s type.
 pub trait Endpoint: Send + Sync + 'static {
     /// The operation.

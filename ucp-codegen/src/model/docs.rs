@@ -19,31 +19,46 @@ pub(super) fn text(docs: &Docs, fallback: &str) -> String {
     }
 }
 
-/// Breaks a paragraph into lines that fit a page of code. Words are never broken, nor are code
-/// spans.
+/// Breaks a paragraph into lines that fit a page of code, each as it stands behind `///`. Words are
+/// never broken, nor are code spans.
 pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
     const WIDTH: usize = 92;
     let mut lines: Vec<String> = Vec::new();
+    let mut width = 0;
     let mut open_span = false;
     // What continues a list item is indented below its text.
-    let first = paragraph.split_whitespace().next().unwrap_or_default();
-    let indent = if is_marker(first) {
-        " ".repeat(first.len() + 1)
-    } else {
-        String::new()
-    };
+    let mut indent = 0;
     for word in paragraph.split_whitespace() {
+        let length = if word.is_ascii() {
+            word.len()
+        } else {
+            word.chars().count()
+        };
         // A line may not begin like a list item or a heading.
         let glued = open_span || matches!(word, "-" | "+" | "*" | "#" | "=");
         match lines.last_mut() {
-            Some(line) if glued || line.chars().count() + word.chars().count() < WIDTH => {
+            Some(line) if glued || width + length < WIDTH => {
                 line.push(' ');
                 line.push_str(word);
+                width += 1 + length;
             }
-            None => lines.push(word.to_owned()),
-            Some(_) => lines.push(format!("{indent}{word}")),
+            last => {
+                if last.is_none() && is_marker(word) {
+                    indent = word.len() + 1;
+                }
+                let first = last.is_none();
+                let mut line = String::with_capacity(WIDTH + 8);
+                line.push(' ');
+                width = length;
+                if !first && indent > 0 {
+                    line.push_str(&" ".repeat(indent));
+                    width += indent;
+                }
+                line.push_str(word);
+                lines.push(line);
+            }
         }
-        open_span ^= word.matches('`').count() % 2 == 1;
+        open_span ^= word.bytes().filter(|byte| *byte == b'`').count() % 2 == 1;
     }
     lines
 }
@@ -149,7 +164,7 @@ mod tests {
             wrap(&item)
                 .iter()
                 .skip(1)
-                .all(|line| line.starts_with("  w"))
+                .all(|line| line.starts_with("   w"))
         );
     }
 }

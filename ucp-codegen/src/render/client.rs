@@ -189,7 +189,10 @@ fn operation(item: &Method, release: &str) -> TokenStream {
     let headers = item
         .managed
         .iter()
-        .map(|(name, required)| quote! { Header { name: #name, required: #required } });
+        .map(|(name, required)| {
+            let kind = ident(if *required { "required" } else { "optional" });
+            quote! { Header::#kind(#name) }
+        });
     quote! { Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]) }
 }
 

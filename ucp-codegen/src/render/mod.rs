@@ -94,28 +94,12 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String])
             name.trim_start_matches("r#")
         ),
     });
-    let of = |wanted: fn(&Item) -> bool| {
-        items
-            .iter()
-            .filter(move |item| wanted(item))
-            .map(|item| ident(item.name()))
-    };
-    let implement = |macro_name: &str, names: Vec<Ident>| {
-        let macro_name = ident(macro_name);
-        (!names.is_empty()).then(|| quote! { ::ucp_runtime::#macro_name!(#(#names),*); })
-    };
-    let objects = implement(
-        "impl_object",
-        of(|item| matches!(item, Item::Struct(_))).collect(),
-    );
-    let vocabularies = implement(
-        "impl_vocabulary",
-        of(|item| matches!(item, Item::Vocabulary(_))).collect(),
-    );
-    let unions = implement(
-        "impl_union",
-        of(|item| matches!(item, Item::Union(_))).collect(),
-    );
+    let unions: Vec<Ident> = items
+        .iter()
+        .filter(|item| matches!(item, Item::Union(_)))
+        .map(|item| ident(item.name()))
+        .collect();
+    let unions = (!unions.is_empty()).then(|| quote! { ::ucp_runtime::impl_union!(#(#unions),*); });
     let bodies = items.iter().map(|item| types::render(item, derives));
     let name = ident(name);
     quote! {
@@ -127,8 +111,6 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String])
             #check
 
             #(#bodies)*
-            #objects
-            #vocabularies
             #unions
         }
     }
@@ -178,21 +160,14 @@ fn ident(name: &str) -> Ident {
 
 /// A doc comment, a line an attribute, as `///` would write it.
 fn doc(text: &str) -> TokenStream {
-    let lines = text.lines().flat_map(|paragraph| {
-        let lines = crate::model::wrap(paragraph);
-        if lines.is_empty() {
-            vec![String::new()]
-        } else {
-            lines
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let before = lines.len();
+        lines.extend(crate::model::wrap(paragraph));
+        if lines.len() == before {
+            lines.push(String::new());
         }
-    });
-    let lines = lines.map(|line| {
-        if line.is_empty() {
-            line
-        } else {
-            format!(" {line}")
-        }
-    });
+    }
     quote! { #(#[doc = #lines])* }
 }
 

@@ -45,7 +45,6 @@ fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
 
 fn structure(item: &Struct, derives: &[String]) -> TokenStream {
     let name = ident(&item.name);
-    let text = &item.name;
     let docs = doc(&item.docs);
     let mut own = vec!["Clone", "PartialEq"];
     if item.total {
@@ -57,28 +56,15 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
     let derive = derive(&own, derives, item.total);
     let attribute = deprecated(item.deprecated.as_ref());
     let fields = item.fields.iter().filter_map(field);
-    let reads = item.fields.iter().map(read);
-    let constants = item.fields.iter().filter_map(read_constant);
-    let writes = item.fields.iter().map(write);
-    let members = item.fields.iter().map(|field| &field.wire);
-    let secrets = (!item.secrets.is_empty()).then(|| {
-        let secrets = &item.secrets;
-        quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
-    });
-    let rules = rules(&item.rules);
+    let facts = facts(item, &name);
     let build = item.sent.then(|| constructor(item, &name));
-    // Reading and writing a deprecated field is not using it.
-    let allow = item
-        .fields
-        .iter()
-        .any(|field| field.deprecated.is_some())
-        .then(|| quote! { #[allow(deprecated)] });
     let complex = item
         .fields
         .iter()
         .any(|field| depth(&field.ty) > 4)
         .then(|| quote! { #[allow(clippy::type_complexity)] });
     let build = build.map(|build| quote! { #complex #build });
+    let object = object(item, &name);
     quote! {
         #docs
         #attribute
@@ -91,24 +77,75 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
             pub extra: wire::Map,
         }
         #build
-        #allow
-        impl wire::Object for #name {
-            const NAME: &'static str = #text;
-            const MEMBERS: &'static [&'static str] = &[#(#members),*];
-            #secrets
-            #rules
+        #facts
+        #object
+    }
+}
 
-            fn read_members(members: &mut wire::Members<'_>) -> Result<Self, wire::DecodeError> {
-                #(#constants)*
-                Ok(Self { #(#reads)* extra: members.rest() })
-            }
+/// What `object!` takes from the type itself.
+fn facts(item: &Struct, name: &Ident) -> Option<TokenStream> {
+    let secrets = (!item.secrets.is_empty()).then(|| {
+        let secrets = &item.secrets;
+        quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
+    });
+    let rules = rules(&item.rules);
+    (secrets.is_some() || rules.is_some()).then(|| quote! { impl #name { #secrets #rules } })
+}
 
-            fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-                #(#writes)*
-                sink.put_rest(&self.extra, Self::MEMBERS)
-            }
+/// The table from which the runtime makes reading and writing: the members in order, those of a kind
+/// that follow each other in one group.
+fn object(item: &Struct, name: &Ident) -> TokenStream {
+    let kind = |field: &Field| match (&field.presence, field.ty == Ty::SafeInteger) {
+        (Presence::Constant(_), _) => "constant",
+        (Presence::Required, false) => "required",
+        (Presence::Required, true) => "safe",
+        (Presence::Optional, false) => "optional",
+        (Presence::Optional, true) => "optional_safe",
+        (Presence::Nullable, _) => "nullable",
+    };
+    let constants = item.fields.iter().filter_map(|field| match &field.presence {
+        Presence::Constant(value) => {
+            let wire = &field.wire;
+            Some(quote! { #wire = #value })
+        }
+        _ => None,
+    });
+    let mut groups = vec![("constant", constants.collect::<Vec<_>>())];
+    for field in &item.fields {
+        let kind = kind(field);
+        if kind == "constant" {
+            continue;
+        }
+        let member = member(field);
+        match groups.last_mut() {
+            Some((last, members)) if *last == kind => members.push(member),
+            _ => groups.push((kind, vec![member])),
         }
     }
+    let groups = groups
+        .iter()
+        .filter(|(_, members)| !members.is_empty())
+        .map(|(kind, members)| {
+            let kind = ident(kind);
+            quote! { , #kind(#(#members),*) }
+        });
+    let facts = match (item.secrets.is_empty(), item.rules.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(quote! { ; RULES }),
+        (false, true) => Some(quote! { ; SECRETS }),
+        (false, false) => Some(quote! { ; SECRETS, RULES }),
+    };
+    quote! { wire::object!(#name #(#groups)* #facts); }
+}
+
+/// A field, with its name on the wire where that differs.
+fn member(field: &Field) -> TokenStream {
+    let name = ident(&field.ident);
+    if field.ident == field.wire {
+        return quote! { #name };
+    }
+    let wire = &field.wire;
+    quote! { #name = #wire }
 }
 
 /// How many lists, maps and the like lie in each other; clippy finds many of them complex.
@@ -130,43 +167,6 @@ fn field(field: &Field) -> Option<TokenStream> {
     let docs = doc(&field.docs);
     let attribute = deprecated(field.deprecated.as_ref());
     Some(quote! { #docs #attribute pub #name: #of, })
-}
-
-fn read(field: &Field) -> Option<TokenStream> {
-    let name = ident(&field.ident);
-    let wire = &field.wire;
-    let safe = field.ty == Ty::SafeInteger;
-    let read = match field.presence {
-        Presence::Required if safe => quote! { required::<wire::SafeInteger>(#wire)?.get() },
-        Presence::Optional if safe => {
-            quote! { optional::<wire::SafeInteger>(#wire)?.map(wire::SafeInteger::get) }
-        }
-        Presence::Required => quote! { required(#wire)? },
-        Presence::Optional => quote! { optional(#wire)? },
-        Presence::Nullable => quote! { nullable(#wire)? },
-        Presence::Constant(_) => return None,
-    };
-    Some(quote! { #name: members.#read, })
-}
-
-fn read_constant(field: &Field) -> Option<TokenStream> {
-    let Presence::Constant(value) = &field.presence else {
-        return None;
-    };
-    let wire = &field.wire;
-    Some(quote! { members.constant(#wire, #value)?; })
-}
-
-fn write(field: &Field) -> TokenStream {
-    let name = ident(&field.ident);
-    let wire = &field.wire;
-    match &field.presence {
-        Presence::Required => quote! { sink.put(#wire, &self.#name)?; },
-        Presence::Optional | Presence::Nullable => {
-            quote! { sink.put_optional(#wire, &self.#name)?; }
-        }
-        Presence::Constant(value) => quote! { sink.put(#wire, #value)?; },
-    }
 }
 
 /// `new` with what is required, and a setter for each of the rest.
@@ -195,7 +195,12 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             Presence::Constant(_) => None,
         }
     });
-    let setters = item.fields.iter().filter_map(setter);
+    let table = setters(item, name);
+    let setters = item
+        .fields
+        .iter()
+        .filter(|field| setter_group(field).is_none())
+        .filter_map(setter);
     // A setter of a contract's `add` is not what clippy takes it for.
     let operators = [
         "add", "sub", "mul", "div", "rem", "shl", "shr", "bitand", "bitor", "bitxor",
@@ -245,16 +250,54 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             }
             #(#setters)*
             #update
-
-            /// Adds a member that the contract leaves open.
-            #[must_use]
-            pub fn extra(mut self, name: impl Into<String>, value: impl Into<wire::Value>) -> Self {
-                self.extra.insert(name.into(), value.into());
-                self
-            }
         }
+        #table
         #conversions
     }
+}
+
+/// What `setters!` groups a field by: its type, or that of its items. Nothing where the setter is
+/// written out.
+fn setter_group(field: &Field) -> Option<(bool, &str)> {
+    if field.presence != Presence::Optional || field.deprecated.is_some() {
+        return None;
+    }
+    let (list, of) = match &field.ty {
+        Ty::List(inner) => (true, &**inner),
+        other => (false, other),
+    };
+    let name = match of {
+        Ty::Text => "String",
+        Ty::Boolean => "bool",
+        Ty::Integer | Ty::SafeInteger => "i64",
+        Ty::Number => "f64",
+        Ty::Named(name) => name,
+        _ => return None,
+    };
+    Some((list, name))
+}
+
+/// The table from which the runtime makes the usual setters.
+fn setters(item: &Struct, name: &Ident) -> TokenStream {
+    let mut groups: Vec<((bool, &str), Vec<TokenStream>)> = Vec::new();
+    for field in &item.fields {
+        let Some(of) = setter_group(field) else {
+            continue;
+        };
+        match groups.last_mut() {
+            Some((last, members)) if *last == of => members.push(member(field)),
+            _ => groups.push((of, vec![member(field)])),
+        }
+    }
+    let groups = groups.iter().map(|((list, of), members)| {
+        let of = ident(of);
+        if *list {
+            quote! { , list(#of(#(#members),*)) }
+        } else {
+            quote! { , #of(#(#members),*) }
+        }
+    });
+    quote! { wire::setters!(#name #(#groups)*); }
 }
 
 fn setter(field: &Field) -> Option<TokenStream> {
@@ -355,18 +398,14 @@ fn from_text(name: &Ident, required: &[&Field]) -> Option<TokenStream> {
 
 fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
     let name = ident(&item.name);
-    let text = &item.name;
     let docs = doc(&item.docs);
     let derive = derive(
         &["Clone", "Debug", "PartialEq", "Eq", "Hash"],
         derives,
         true,
     );
-    let (variants, values): (Vec<Ident>, Vec<&String>) = item
-        .arms
-        .iter()
-        .map(|(variant, value)| (ident(variant), value))
-        .unzip();
+    let variants: Vec<Ident> = item.arms.iter().map(|(variant, _)| ident(variant)).collect();
+    let values: Vec<&String> = item.arms.iter().map(|(_, value)| value).collect();
     let arm_docs = values.iter().map(|value| doc(&format!("`{value}`.")));
     quote! {
         #docs
@@ -377,28 +416,7 @@ fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
             /// A value that this release does not list, as it arrived.
             Unknown(wire::UnknownValue),
         }
-
-        impl wire::Vocabulary for #name {
-            const NAME: &'static str = #text;
-
-            fn known(text: &str) -> Option<Self> {
-                Some(match text {
-                    #(#values => Self::#variants,)*
-                    _ => return None,
-                })
-            }
-
-            fn unknown(value: wire::UnknownValue) -> Self {
-                Self::Unknown(value)
-            }
-
-            fn as_str(&self) -> &str {
-                match self {
-                    #(Self::#variants => #values,)*
-                    Self::Unknown(value) => value.as_str(),
-                }
-            }
-        }
+        wire::vocabulary!(#name #(, #variants = #values)*);
     }
 }
 
