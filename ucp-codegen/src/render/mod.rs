@@ -6,14 +6,19 @@ mod types;
 
 use crate::model::{Item, Model, Presence, Ty};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use std::collections::{BTreeMap, BTreeSet};
+use types::Derive;
 
 /// The module of each type.
 type Home<'m> = BTreeMap<&'m str, &'m str>;
 
 /// The whole of the generated code.
 pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) -> TokenStream {
+    let derives: Vec<Derive> = derives
+        .iter()
+        .filter_map(|path| Derive::parse(path))
+        .collect();
     let home: Home<'_> = model
         .modules
         .iter()
@@ -27,7 +32,7 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
         .any(|item| matches!(item, Item::Struct(item) if item.deprecated.is_some()));
     let allow = deprecated.then(|| quote! { #[allow(deprecated)] });
     let modules = model.modules.iter().map(|(name, items)| {
-        let module = types_module(name, items, &home, derives);
+        let module = types_module(name, items, &home, &derives);
         quote! { #allow #module }
     });
     let names = model.modules.keys().map(|name| ident(name));
@@ -55,7 +60,7 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
     }
 }
 
-fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String]) -> TokenStream {
+fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[Derive]) -> TokenStream {
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut has_map = false;
     let received = items.iter().filter_map(|item| match item {
@@ -87,7 +92,7 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String])
         .iter()
         .any(has_rules)
         .then(|| quote! { use ::ucp_runtime::wire::Check; });
-    let docs = doc(&match name {
+    let docs = doc(match name {
         "common" => "Types that several parts of the contract use.".to_owned(),
         _ => format!(
             "Types of the contract's `{}` part.",
@@ -100,7 +105,9 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String])
         .map(|item| ident(item.name()))
         .collect();
     let unions = (!unions.is_empty()).then(|| quote! { ::ucp_runtime::impl_union!(#(#unions),*); });
-    let bodies = items.iter().map(|item| types::render(item, derives));
+    let bodies = items
+        .iter()
+        .map(|item| Lazy(move |tokens: &mut TokenStream| types::render(item, derives, tokens)));
     let name = ident(name);
     quote! {
         #docs
@@ -158,22 +165,37 @@ fn ident(name: &str) -> Ident {
     }
 }
 
-/// A doc comment, a line an attribute, as `///` would write it.
-fn doc(text: &str) -> TokenStream {
-    let mut lines = Vec::new();
-    for paragraph in text.lines() {
-        let before = lines.len();
-        lines.extend(crate::model::wrap(paragraph));
-        if lines.len() == before {
-            lines.push(String::new());
-        }
+/// Tokens that are written where they are interpolated, rather than first into a stream of their own
+/// that is then copied.
+struct Lazy<F>(F);
+
+impl<F: Fn(&mut TokenStream)> ToTokens for Lazy<F> {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        (self.0)(tokens);
     }
-    quote! { #(#[doc = #lines])* }
+}
+
+/// A doc comment, a line an attribute, as `///` would write it.
+fn doc(text: impl AsRef<str>) -> impl ToTokens {
+    Lazy(move |tokens: &mut TokenStream| {
+        let mut line = |line: &str| tokens.extend(quote! { #[doc = #line] });
+        for paragraph in text.as_ref().lines() {
+            let lines = crate::model::wrap(paragraph);
+            if lines.is_empty() {
+                line("");
+            }
+            lines.iter().for_each(|text| line(text));
+        }
+    })
 }
 
 /// A type as it is written in a field.
-fn ty(of: &Ty) -> TokenStream {
-    match of {
+fn ty(of: &Ty) -> impl ToTokens {
+    Lazy(move |tokens: &mut TokenStream| write_ty(of, tokens))
+}
+
+fn write_ty(of: &Ty, tokens: &mut TokenStream) {
+    tokens.extend(match of {
         Ty::Any => quote! { wire::Value },
         Ty::Boolean => quote! { bool },
         Ty::Integer | Ty::SafeInteger => quote! { i64 },
@@ -200,9 +222,6 @@ fn ty(of: &Ty) -> TokenStream {
             let inner = ty(inner);
             quote! { Box<#inner> }
         }
-        Ty::Named(name) => {
-            let name = ident(name);
-            quote! { #name }
-        }
-    }
+        Ty::Named(name) => ident(name).into_token_stream(),
+    });
 }

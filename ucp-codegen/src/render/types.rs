@@ -1,36 +1,50 @@
 //! Structs, vocabularies and unions.
 
 use super::rules::rules;
-use super::{doc, ident, ty};
+use super::{Lazy, doc, ident, ty};
 use crate::model::{Field, Item, Presence, Struct, Ty, Union, Vocabulary};
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 
-pub(super) fn render(item: &Item, derives: &[String]) -> TokenStream {
+pub(super) fn render(item: &Item, derives: &[Derive], tokens: &mut TokenStream) {
     match item {
-        Item::Struct(item) => structure(item, derives),
-        Item::Vocabulary(item) => vocabulary(item, derives),
-        Item::Union(item) => union(item, derives),
+        Item::Struct(item) => structure(item, derives, tokens),
+        Item::Vocabulary(item) => vocabulary(item, derives, tokens),
+        Item::Union(item) => union(item, derives, tokens),
+    }
+}
+
+/// A derive that the options ask for.
+pub(super) struct Derive {
+    path: TokenStream,
+    /// The last step of the path.
+    name: String,
+}
+
+impl Derive {
+    /// Nothing where it is no path; the options were checked.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let path: syn::Path = syn::parse_str(text).ok()?;
+        let name = path.segments.last()?.ident.to_string();
+        Some(Self {
+            path: path.into_token_stream(),
+            name,
+        })
     }
 }
 
 /// The derives of a type: its own, then what the options ask for where the type allows it.
-fn derive(own: &[&str], more: &[String], total: bool) -> TokenStream {
-    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).trim().to_owned();
+fn derive(own: &[&str], more: &[Derive], total: bool) -> TokenStream {
     // Every type has these already, where not by derive then by the runtime's macros.
     let has =
-        |path: &str| own.contains(&path) || matches!(path, "Debug" | "Serialize" | "Deserialize");
+        |name: &str| own.contains(&name) || matches!(name, "Debug" | "Serialize" | "Deserialize");
     let more = more
         .iter()
-        .filter(|path| !has(&last(path)))
-        .filter(|path| total || !matches!(last(path).as_str(), "Eq" | "Hash"))
-        .cloned();
-    let paths = own
-        .iter()
-        .map(ToString::to_string)
-        .chain(more)
-        .filter_map(|path| syn::parse_str::<syn::Path>(&path).ok());
-    quote! { #[derive(#(#paths),*)] }
+        .filter(|derive| !has(&derive.name))
+        .filter(|derive| total || !matches!(derive.name.as_str(), "Eq" | "Hash"))
+        .map(|derive| &derive.path);
+    let own = own.iter().map(|name| ident(name));
+    quote! { #[derive(#(#own),* #(, #more)*)] }
 }
 
 fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
@@ -43,7 +57,7 @@ fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
     })
 }
 
-fn structure(item: &Struct, derives: &[String]) -> TokenStream {
+fn structure(item: &Struct, derives: &[Derive], tokens: &mut TokenStream) {
     let name = ident(&item.name);
     let docs = doc(&item.docs);
     let mut own = vec!["Clone", "PartialEq"];
@@ -55,17 +69,16 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
     }
     let derive = derive(&own, derives, item.total);
     let attribute = deprecated(item.deprecated.as_ref());
-    let fields = item.fields.iter().filter_map(field);
-    let facts = facts(item, &name);
-    let build = item.sent.then(|| constructor(item, &name));
+    let fields = item
+        .fields
+        .iter()
+        .map(|of| Lazy(move |tokens: &mut TokenStream| field(of, tokens)));
     let complex = item
         .fields
         .iter()
         .any(|field| depth(&field.ty) > 4)
         .then(|| quote! { #[allow(clippy::type_complexity)] });
-    let build = build.map(|build| quote! { #complex #build });
-    let object = object(item, &name);
-    quote! {
+    tokens.extend(quote! {
         #docs
         #attribute
         #derive
@@ -76,76 +89,95 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
             /// Members that the contract does not declare, as they arrived.
             pub extra: wire::Map,
         }
-        #build
-        #facts
-        #object
+    });
+    if item.sent {
+        tokens.extend(complex);
+        constructor(item, &name, tokens);
     }
+    facts(item, &name, tokens);
+    object(item, &name, tokens);
 }
 
 /// What `object!` takes from the type itself.
-fn facts(item: &Struct, name: &Ident) -> Option<TokenStream> {
+fn facts(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+    if item.secrets.is_empty() && item.rules.is_empty() {
+        return;
+    }
     let secrets = (!item.secrets.is_empty()).then(|| {
         let secrets = &item.secrets;
         quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
     });
     let rules = rules(&item.rules);
-    (secrets.is_some() || rules.is_some()).then(|| quote! { impl #name { #secrets #rules } })
+    tokens.extend(quote! { impl #name { #secrets #rules } });
 }
 
 /// The table from which the runtime makes reading and writing: the members in order, those of a kind
 /// that follow each other in one group.
-fn object(item: &Struct, name: &Ident) -> TokenStream {
-    let kind = |field: &Field| match (&field.presence, field.ty == Ty::SafeInteger) {
-        (Presence::Constant(_), _) => "constant",
-        (Presence::Required, false) => "required",
-        (Presence::Required, true) => "safe",
-        (Presence::Optional, false) => "optional",
-        (Presence::Optional, true) => "optional_safe",
-        (Presence::Nullable, _) => "nullable",
-    };
-    let constants = item.fields.iter().filter_map(|field| match &field.presence {
-        Presence::Constant(value) => {
-            let wire = &field.wire;
-            Some(quote! { #wire = #value })
-        }
-        _ => None,
-    });
-    let mut groups = vec![("constant", constants.collect::<Vec<_>>())];
-    for field in &item.fields {
-        let kind = kind(field);
-        if kind == "constant" {
-            continue;
-        }
-        let member = member(field);
-        match groups.last_mut() {
-            Some((last, members)) if *last == kind => members.push(member),
-            _ => groups.push((kind, vec![member])),
-        }
-    }
-    let groups = groups
+fn object(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+    let constants: Vec<_> = item
+        .fields
         .iter()
-        .filter(|(_, members)| !members.is_empty())
-        .map(|(kind, members)| {
-            let kind = ident(kind);
-            quote! { , #kind(#(#members),*) }
-        });
+        .filter_map(|field| match &field.presence {
+            Presence::Constant(value) => Some((&field.wire, value)),
+            _ => None,
+        })
+        .collect();
+    let kind = |field: &Field| match (&field.presence, field.ty == Ty::SafeInteger) {
+        (Presence::Constant(_), _) => None,
+        (Presence::Required, false) => Some("required"),
+        (Presence::Required, true) => Some("safe"),
+        (Presence::Optional, false) => Some("optional"),
+        (Presence::Optional, true) => Some("optional_safe"),
+        (Presence::Nullable, _) => Some("nullable"),
+    };
+    let groups = groups(&item.fields, kind);
+    let groups = groups.iter().map(|(kind, members)| {
+        let kind = ident(kind);
+        quote! { , #kind(#members) }
+    });
+    let constants = (!constants.is_empty()).then(|| {
+        let (wires, values) = constants.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        quote! { , constant(#(#wires = #values),*) }
+    });
     let facts = match (item.secrets.is_empty(), item.rules.is_empty()) {
         (true, true) => None,
         (true, false) => Some(quote! { ; RULES }),
         (false, true) => Some(quote! { ; SECRETS }),
         (false, false) => Some(quote! { ; SECRETS, RULES }),
     };
-    quote! { wire::object!(#name #(#groups)* #facts); }
+    tokens.extend(quote! { wire::object!(#name #constants #(#groups)* #facts); });
+}
+
+/// The fields that have a kind, those of one kind that follow each other together.
+fn groups<'f, K: PartialEq>(
+    fields: &'f [Field],
+    kind: impl Fn(&'f Field) -> Option<K>,
+) -> Vec<(K, TokenStream)> {
+    let mut groups: Vec<(K, TokenStream)> = Vec::new();
+    for field in fields {
+        let Some(kind) = kind(field) else { continue };
+        match groups.last_mut() {
+            Some((last, members)) if *last == kind => {
+                members.extend(quote! { , });
+                member(field, members);
+            }
+            _ => {
+                let mut members = TokenStream::new();
+                member(field, &mut members);
+                groups.push((kind, members));
+            }
+        }
+    }
+    groups
 }
 
 /// A field, with its name on the wire where that differs.
-fn member(field: &Field) -> TokenStream {
-    let name = ident(&field.ident);
-    if field.ident == field.wire {
-        return quote! { #name };
+fn member(field: &Field, tokens: &mut TokenStream) {
+    ident(&field.ident).to_tokens(tokens);
+    if field.ident != field.wire {
+        let wire = &field.wire;
+        tokens.extend(quote! { = #wire });
     }
-    let wire = &field.wire;
-    quote! { #name = #wire }
 }
 
 /// How many lists, maps and the like lie in each other; clippy finds many of them complex.
@@ -155,22 +187,23 @@ fn depth(of: &Ty) -> usize {
     depth
 }
 
-fn field(field: &Field) -> Option<TokenStream> {
+fn field(field: &Field, tokens: &mut TokenStream) {
     let name = ident(&field.ident);
     let of = ty(&field.ty);
-    let of = match field.presence {
-        Presence::Required => of,
-        Presence::Optional => quote! { Option<#of> },
-        Presence::Nullable => quote! { Option<Option<#of>> },
-        Presence::Constant(_) => return None,
-    };
-    let docs = doc(&field.docs);
-    let attribute = deprecated(field.deprecated.as_ref());
-    Some(quote! { #docs #attribute pub #name: #of, })
+    if matches!(field.presence, Presence::Constant(_)) {
+        return;
+    }
+    doc(&field.docs).to_tokens(tokens);
+    tokens.extend(deprecated(field.deprecated.as_ref()));
+    tokens.extend(match field.presence {
+        Presence::Optional => quote! { pub #name: Option<#of>, },
+        Presence::Nullable => quote! { pub #name: Option<Option<#of>>, },
+        Presence::Required | Presence::Constant(_) => quote! { pub #name: #of, },
+    });
 }
 
 /// `new` with what is required, and a setter for each of the rest.
-fn constructor(item: &Struct, name: &Ident) -> TokenStream {
+fn constructor(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
     let required: Vec<&Field> = item
         .fields
         .iter()
@@ -195,8 +228,7 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             Presence::Constant(_) => None,
         }
     });
-    let table = setters(item, name);
-    let setters = item
+    let written = item
         .fields
         .iter()
         .filter(|field| setter_group(field).is_none())
@@ -217,7 +249,6 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         .then(|| quote! { #[allow(deprecated)] });
     // Most take one or two; where a contract requires more, positions are still the shortest way.
     let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
-    let conversions = from_text(name, &required);
     let update = item.update_of.as_ref().map(|received| {
         let of = ident(received);
         quote! {
@@ -233,12 +264,12 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             }
         }
     });
-    let docs = doc(&if required.is_empty() {
-        "With nothing set.".to_owned()
+    let docs = doc(if required.is_empty() {
+        "With nothing set."
     } else {
-        "With what the contract requires; the rest is unset.".to_owned()
+        "With what the contract requires; the rest is unset."
     });
-    quote! {
+    tokens.extend(quote! {
         #allow
         #operator
         impl #name {
@@ -248,12 +279,12 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             pub fn new(#(#parameters),*) -> Self {
                 Self { #(#values,)* extra: wire::Map::new() }
             }
-            #(#setters)*
+            #(#written)*
             #update
         }
-        #table
-        #conversions
-    }
+    });
+    setters(item, name, tokens);
+    tokens.extend(from_text(name, &required));
 }
 
 /// What `setters!` groups a field by: its type, or that of its items. Nothing where the setter is
@@ -278,33 +309,24 @@ fn setter_group(field: &Field) -> Option<(bool, &str)> {
 }
 
 /// The table from which the runtime makes the usual setters.
-fn setters(item: &Struct, name: &Ident) -> TokenStream {
-    let mut groups: Vec<((bool, &str), Vec<TokenStream>)> = Vec::new();
-    for field in &item.fields {
-        let Some(of) = setter_group(field) else {
-            continue;
-        };
-        match groups.last_mut() {
-            Some((last, members)) if *last == of => members.push(member(field)),
-            _ => groups.push((of, vec![member(field)])),
-        }
-    }
+fn setters(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+    let groups = groups(&item.fields, setter_group);
     let groups = groups.iter().map(|((list, of), members)| {
         let of = ident(of);
         if *list {
-            quote! { , list(#of(#(#members),*)) }
+            quote! { , list(#of(#members)) }
         } else {
-            quote! { , #of(#(#members),*) }
+            quote! { , #of(#members) }
         }
     });
-    quote! { wire::setters!(#name #(#groups)*); }
+    tokens.extend(quote! { wire::setters!(#name #(#groups)*); });
 }
 
 fn setter(field: &Field) -> Option<TokenStream> {
     let (name, of) = (ident(&field.ident), accepted(&field.ty));
     let value = convert(&field.ty, &name);
     let attribute = deprecated(field.deprecated.as_ref());
-    let docs = doc(&format!("Sets `{}`.", field.wire));
+    let docs = doc(format!("Sets `{}`.", field.wire));
     let set = |value: TokenStream| {
         quote! {
             #docs
@@ -321,7 +343,7 @@ fn setter(field: &Field) -> Option<TokenStream> {
         Presence::Nullable => {
             let set = set(quote! { Some(#value) });
             let null = ident(&format!("null_{}", field.ident.trim_start_matches("r#")));
-            let docs = doc(&format!(
+            let docs = doc(format!(
                 "Sets `{}` to `null`, which clears it.",
                 field.wire
             ));
@@ -357,7 +379,7 @@ fn accepted(of: &Ty) -> TokenStream {
             let of = ty(of);
             quote! { impl Into<#of> }
         }
-        other => ty(other),
+        other => ty(other).into_token_stream(),
     }
 }
 
@@ -396,7 +418,7 @@ fn from_text(name: &Ident, required: &[&Field]) -> Option<TokenStream> {
     })
 }
 
-fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
+fn vocabulary(item: &Vocabulary, derives: &[Derive], tokens: &mut TokenStream) {
     let name = ident(&item.name);
     let docs = doc(&item.docs);
     let derive = derive(
@@ -406,8 +428,8 @@ fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
     );
     let variants: Vec<Ident> = item.arms.iter().map(|(variant, _)| ident(variant)).collect();
     let values: Vec<&String> = item.arms.iter().map(|(_, value)| value).collect();
-    let arm_docs = values.iter().map(|value| doc(&format!("`{value}`.")));
-    quote! {
+    let arm_docs = values.iter().map(|value| doc(format!("`{value}`.")));
+    tokens.extend(quote! {
         #docs
         #derive
         #[non_exhaustive]
@@ -417,10 +439,10 @@ fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
             Unknown(wire::UnknownValue),
         }
         wire::vocabulary!(#name #(, #variants = #values)*);
-    }
+    });
 }
 
-fn union(item: &Union, derives: &[String]) -> TokenStream {
+fn union(item: &Union, derives: &[Derive], tokens: &mut TokenStream) {
     let name = ident(&item.name);
     let text = &item.name;
     let docs = doc(&item.docs);
@@ -432,7 +454,7 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
     let derive = derive(own, derives, item.total);
     let rules = rules(&item.rules);
     let variants: Vec<Ident> = item.arms.iter().map(|arm| ident(&arm.variant)).collect();
-    let types: Vec<TokenStream> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
+    let types: Vec<_> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
     let arm_docs = item.arms.iter().map(|arm| doc(&arm.docs));
     let select = match &item.tag {
         Some(tag) => {
@@ -483,7 +505,7 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
                 }
             })
         });
-    quote! {
+    tokens.extend(quote! {
         #docs
         #derive
         #[non_exhaustive]
@@ -513,5 +535,5 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
             }
         }
         #(#conversions)*
-    }
+    });
 }
