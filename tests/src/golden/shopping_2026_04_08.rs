@@ -3482,6 +3482,18 @@ pub mod common {
             Self::Info(arm)
         }
     }
+    /// Markup of `content`; plain text when absent.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum MessageContentType {
+        /// `plain`.
+        Plain,
+        /// `markdown`.
+        Markdown,
+        /// A value that this release does not list, as it arrived.
+        Unknown(wire::UnknownValue),
+    }
+    wire::vocabulary!(MessageContentType, Plain = "plain", Markdown = "markdown");
     /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3496,7 +3508,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageErrorContentType>,
+        pub content_type: Option<MessageContentType>,
         /// The problem in words, for people.
         pub content: String,
         /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
@@ -3510,7 +3522,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageErrorContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member(
                 "severity",
@@ -3522,18 +3534,6 @@ pub mod common {
         MessageError, constant("type" = "error"), required(code), optional(path,
         content_type), required(content, severity); RULES
     );
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageErrorContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(MessageErrorContentType, Plain = "plain", Markdown = "markdown");
     /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
     /// the API cannot take (`requires_buyer_input`) or by a review (`requires_buyer_review`), or
     /// nobody, so that a new resource is needed (`unrecoverable`).
@@ -3569,7 +3569,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageInfoContentType>,
+        pub content_type: Option<MessageContentType>,
         /// Notice in words, for people.
         pub content: String,
         /// Members that the contract does not declare, as they arrived.
@@ -3579,7 +3579,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageInfoContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
         ];
     }
@@ -3587,18 +3587,6 @@ pub mod common {
         MessageInfo, constant("type" = "info"), optional(path, code, content_type),
         required(content); RULES
     );
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageInfoContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(MessageInfoContentType, Plain = "plain", Markdown = "markdown");
     /// Something that must be shown to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3614,7 +3602,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageWarningContentType>,
+        pub content_type: Option<MessageContentType>,
         /// How it must be shown: a `notice` can be dismissed, a `disclosure` has to stay beside what
         /// `path` names; `notice` when absent.
         ///
@@ -3635,7 +3623,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageWarningContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member("image_url", &[Check::Format("uri")]),
             Check::Member("url", &[Check::Format("uri")]),
@@ -3645,18 +3633,6 @@ pub mod common {
         MessageWarning, constant("type" = "warning"), optional(path), required(code,
         content), optional(content_type, presentation, image_url, url); RULES
     );
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageWarningContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(MessageWarningContentType, Plain = "plain", Markdown = "markdown");
     /// What every declaration of a payment handler carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4444,7 +4420,7 @@ pub mod fulfillment {
     #[non_exhaustive]
     pub struct FulfillmentAvailableMethod {
         /// Kind of delivery.
-        pub r#type: FulfillmentAvailableMethodType,
+        pub r#type: FulfillmentMethodType,
         /// Line items that it is possible for.
         pub line_item_ids: Vec<String>,
         /// `now`, or the ISO 8601 date from which it is possible; may be null.
@@ -4456,29 +4432,12 @@ pub mod fulfillment {
     }
     impl FulfillmentAvailableMethod {
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "type",
-                &[Check::Known(wire::knows::<FulfillmentAvailableMethodType>)],
-            ),
+            Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
         ];
     }
     wire::object!(
         FulfillmentAvailableMethod, required(r#type = "type", line_item_ids),
         nullable(fulfillable_on), optional(description); RULES
-    );
-    /// Kind of delivery.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum FulfillmentAvailableMethodType {
-        /// `shipping`.
-        Shipping,
-        /// `pickup`.
-        Pickup,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(
-        FulfillmentAvailableMethodType, Shipping = "shipping", Pickup = "pickup"
     );
     /// Where items go: an address, or a shop that hands them out.
     #[derive(Clone, Debug, PartialEq, Eq)]

@@ -843,7 +843,7 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentPurposeSource,
+        pub source: ConsentSource,
         /// What is agreed to, as text for the buyer; set by the business.
         pub description: String,
         /// Pages with more about it, such as a privacy policy.
@@ -856,10 +856,7 @@ pub mod buyer_consent {
     }
     impl ConsentPurpose {
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "source",
-                &[Check::Known(wire::knows::<ConsentPurposeSource>)],
-            ),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
                 "links",
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
@@ -895,7 +892,7 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentPurposeSource,
+        pub source: ConsentSource,
         /// Finer choices within the purpose, by reverse-domain name: channels such as
         /// `dev.ucp.consent.marketing.email`, vendors or programmes.
         pub segments: Option<BTreeMap<String, ConsentSegmentInput>>,
@@ -905,7 +902,7 @@ pub mod buyer_consent {
     impl ConsentPurposeInput {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(granted: bool, source: impl Into<ConsentPurposeSource>) -> Self {
+        pub fn new(granted: bool, source: impl Into<ConsentSource>) -> Self {
             Self {
                 granted,
                 source: source.into(),
@@ -926,10 +923,7 @@ pub mod buyer_consent {
     wire::setters!(ConsentPurposeInput);
     impl ConsentPurposeInput {
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "source",
-                &[Check::Known(wire::knows::<ConsentPurposeSource>)],
-            ),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
                 "segments",
                 &[
@@ -951,20 +945,6 @@ pub mod buyer_consent {
     wire::object!(
         ConsentPurposeInput, required(granted, source), optional(segments); RULES
     );
-    /// Who says so: the `business` by default, or the `platform` for the buyer.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum ConsentPurposeSource {
-        /// `business`.
-        Business,
-        /// `platform`.
-        Platform,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(
-        ConsentPurposeSource, Business = "business", Platform = "platform"
-    );
     /// A channel, vendor or programme within a purpose, and whether the buyer agrees.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -972,7 +952,7 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentSegmentSource,
+        pub source: ConsentSource,
         /// What is agreed to, as text for the buyer; set by the business.
         pub description: String,
         /// Pages with more about it, such as a privacy policy.
@@ -982,10 +962,7 @@ pub mod buyer_consent {
     }
     impl ConsentSegment {
         const RULES: &'static [Check] = &[
-            Check::Member(
-                "source",
-                &[Check::Known(wire::knows::<ConsentSegmentSource>)],
-            ),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
                 "links",
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
@@ -1004,14 +981,14 @@ pub mod buyer_consent {
         /// Whether the buyer agrees to it.
         pub granted: bool,
         /// Who says so: the `business` by default, or the `platform` for the buyer.
-        pub source: ConsentSegmentSource,
+        pub source: ConsentSource,
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
     impl ConsentSegmentInput {
         /// With what the contract requires; the rest is unset.
         #[must_use]
-        pub fn new(granted: bool, source: impl Into<ConsentSegmentSource>) -> Self {
+        pub fn new(granted: bool, source: impl Into<ConsentSource>) -> Self {
             Self {
                 granted,
                 source: source.into(),
@@ -1022,14 +999,14 @@ pub mod buyer_consent {
     wire::setters!(ConsentSegmentInput);
     impl ConsentSegmentInput {
         const RULES: &'static [Check] = &[
-            Check::Member("source", &[Check::Known(wire::knows::<ConsentSegmentSource>)]),
+            Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
         ];
     }
     wire::object!(ConsentSegmentInput, required(granted, source); RULES);
     /// Who says so: the `business` by default, or the `platform` for the buyer.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
-    pub enum ConsentSegmentSource {
+    pub enum ConsentSource {
         /// `business`.
         Business,
         /// `platform`.
@@ -1037,9 +1014,7 @@ pub mod buyer_consent {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    wire::vocabulary!(
-        ConsentSegmentSource, Business = "business", Platform = "platform"
-    );
+    wire::vocabulary!(ConsentSource, Business = "business", Platform = "platform");
 }
 /// Types of the contract's `cart` part.
 pub mod cart {
@@ -3279,6 +3254,18 @@ pub mod common {
             Self::Info(arm)
         }
     }
+    /// Markup of `content`; plain text when absent.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum MessageContentType {
+        /// `plain`.
+        Plain,
+        /// `markdown`.
+        Markdown,
+        /// A value that this release does not list, as it arrived.
+        Unknown(wire::UnknownValue),
+    }
+    wire::vocabulary!(MessageContentType, Plain = "plain", Markdown = "markdown");
     /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3293,7 +3280,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageErrorContentType>,
+        pub content_type: Option<MessageContentType>,
         /// The problem in words, for people.
         pub content: String,
         /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
@@ -3307,7 +3294,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageErrorContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member(
                 "severity",
@@ -3319,18 +3306,6 @@ pub mod common {
         MessageError, constant("type" = "error"), required(code), optional(path,
         content_type), required(content, severity); RULES
     );
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageErrorContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(MessageErrorContentType, Plain = "plain", Markdown = "markdown");
     /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
     /// the API cannot take (`requires_buyer_input`) or by a review (`requires_buyer_review`), or
     /// nobody, so that a new resource is needed (`unrecoverable`).
@@ -3366,7 +3341,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageInfoContentType>,
+        pub content_type: Option<MessageContentType>,
         /// Notice in words, for people.
         pub content: String,
         /// Members that the contract does not declare, as they arrived.
@@ -3376,7 +3351,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageInfoContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
         ];
     }
@@ -3384,18 +3359,6 @@ pub mod common {
         MessageInfo, constant("type" = "info"), optional(path, code, content_type),
         required(content); RULES
     );
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageInfoContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(MessageInfoContentType, Plain = "plain", Markdown = "markdown");
     /// Something that must be shown to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3412,7 +3375,7 @@ pub mod common {
         /// Markup of `content`; plain text when absent.
         ///
         /// Absent means `plain`.
-        pub content_type: Option<MessageWarningContentType>,
+        pub content_type: Option<MessageContentType>,
         /// How it must be shown: a `notice` can be dismissed, a `disclosure` has to stay beside what
         /// `path` names; `notice` when absent.
         ///
@@ -3433,7 +3396,7 @@ pub mod common {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
-                &[Check::Known(wire::knows::<MessageWarningContentType>)],
+                &[Check::Known(wire::knows::<MessageContentType>)],
             ),
             Check::Member("image_url", &[Check::Format("uri")]),
             Check::Member("url", &[Check::Format("uri")]),
@@ -3443,18 +3406,6 @@ pub mod common {
         MessageWarning, constant("type" = "warning"), optional(path), required(code,
         content), optional(content_type, presentation, image_url, url); RULES
     );
-    /// Markup of `content`; plain text when absent.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum MessageWarningContentType {
-        /// `plain`.
-        Plain,
-        /// `markdown`.
-        Markdown,
-        /// A value that this release does not list, as it arrived.
-        Unknown(wire::UnknownValue),
-    }
-    wire::vocabulary!(MessageWarningContentType, Plain = "plain", Markdown = "markdown");
     /// What every declaration of a payment handler carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6096,6 +6047,29 @@ pub mod loyalty {
     wire::object!(
         EarningBreakdown, required(id, amount, description), optional(benefit_id); RULES
     );
+    /// What the purchase would earn.
+    #[derive(Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct EarningForecast {
+        /// Rewards in all, in minor units of their currency.
+        ///
+        /// At least 0.
+        pub amount: i64,
+        /// What the rewards are made up of, rule by rule.
+        pub breakdown: Option<Vec<EarningBreakdown>>,
+        /// Members that the contract does not declare, as they arrived.
+        pub extra: wire::Map,
+    }
+    impl EarningForecast {
+        const RULES: &'static [Check] = &[
+            Check::Member("amount", &[Check::Minimum(0)]),
+            Check::Member(
+                "breakdown",
+                &[Check::Items(&[Check::Is(wire::object_rules::<EarningBreakdown>)])],
+            ),
+        ];
+    }
+    wire::object!(EarningForecast, required(amount), optional(breakdown); RULES);
     /// A membership that the business accepts for one claim of `context.eligibility`.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6132,9 +6106,9 @@ pub mod loyalty {
     #[non_exhaustive]
     pub struct MembershipReward {
         /// What the reward is counted in.
-        pub currency: MembershipRewardCurrency,
+        pub currency: RewardCurrency,
         /// What the purchase would earn; absent when that is not known.
-        pub earning_forecast: Option<MembershipRewardEarningForecast>,
+        pub earning_forecast: Option<EarningForecast>,
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
@@ -6142,64 +6116,16 @@ pub mod loyalty {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "currency",
-                &[Check::Is(wire::object_rules::<MembershipRewardCurrency>)],
+                &[Check::Is(wire::object_rules::<RewardCurrency>)],
             ),
             Check::Member(
                 "earning_forecast",
-                &[Check::Is(wire::object_rules::<MembershipRewardEarningForecast>)],
+                &[Check::Is(wire::object_rules::<EarningForecast>)],
             ),
         ];
     }
     wire::object!(
         MembershipReward, required(currency), optional(earning_forecast); RULES
-    );
-    /// What the reward is counted in.
-    #[derive(Clone, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub struct MembershipRewardCurrency {
-        /// What it is called, for example `Stars`.
-        pub name: String,
-        /// Code that the business gave it, for example `STR`.
-        pub code: String,
-        /// Decimal places of its minor unit; 0 when absent.
-        ///
-        /// At least 0. Absent means `0`.
-        pub decimal_places: Option<i64>,
-        /// Members that the contract does not declare, as they arrived.
-        pub extra: wire::Map,
-    }
-    impl MembershipRewardCurrency {
-        const RULES: &'static [Check] = &[
-            Check::Member("decimal_places", &[Check::Minimum(0)]),
-        ];
-    }
-    wire::object!(
-        MembershipRewardCurrency, required(name, code), optional(decimal_places); RULES
-    );
-    /// What the purchase would earn; absent when that is not known.
-    #[derive(Clone, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub struct MembershipRewardEarningForecast {
-        /// Rewards in all, in minor units of their currency.
-        ///
-        /// At least 0.
-        pub amount: i64,
-        /// What the rewards are made up of, rule by rule.
-        pub breakdown: Option<Vec<EarningBreakdown>>,
-        /// Members that the contract does not declare, as they arrived.
-        pub extra: wire::Map,
-    }
-    impl MembershipRewardEarningForecast {
-        const RULES: &'static [Check] = &[
-            Check::Member("amount", &[Check::Minimum(0)]),
-            Check::Member(
-                "breakdown",
-                &[Check::Items(&[Check::Is(wire::object_rules::<EarningBreakdown>)])],
-            ),
-        ];
-    }
-    wire::object!(
-        MembershipRewardEarningForecast, required(amount), optional(breakdown); RULES
     );
     /// A rank within a programme.
     #[derive(Clone, PartialEq, Eq)]
@@ -6227,6 +6153,27 @@ pub mod loyalty {
         pub extra: wire::Map,
     }
     wire::object!(MembershipTierBenefit, required(id, description));
+    /// What rewards are counted in, such as points.
+    #[derive(Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct RewardCurrency {
+        /// What it is called, for example `Stars`.
+        pub name: String,
+        /// Code that the business gave it, for example `STR`.
+        pub code: String,
+        /// Decimal places of its minor unit; 0 when absent.
+        ///
+        /// At least 0. Absent means `0`.
+        pub decimal_places: Option<i64>,
+        /// Members that the contract does not declare, as they arrived.
+        pub extra: wire::Map,
+    }
+    impl RewardCurrency {
+        const RULES: &'static [Check] = &[
+            Check::Member("decimal_places", &[Check::Minimum(0)]),
+        ];
+    }
+    wire::object!(RewardCurrency, required(name, code), optional(decimal_places); RULES);
 }
 /// Types of the contract's `order` part.
 pub mod order {
