@@ -4,7 +4,8 @@
 mod lower;
 
 use crate::diagnostics::{Code, Diagnostics};
-use crate::source::{FileId, Place, Source};
+use crate::source::{FileId, Source};
+use crate::tree::Place;
 use openapiv3::{Parameter as OpenApiParameter, ReferenceOr};
 
 /// The operations of a document, in its order.
@@ -72,16 +73,16 @@ impl Operation {
     }
 
     /// The schema of the answer that says success.
-    pub(crate) fn success(&self) -> Option<&Place> {
+    pub(crate) fn success(&self) -> Option<Place> {
         self.answers
             .iter()
             .filter(|answer| answer.status.starts_with('2'))
-            .find_map(|answer| answer.schema.as_ref())
+            .find_map(|answer| answer.schema)
     }
 }
 
 /// Reads the document.
-pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnostics) -> Contract {
+pub(crate) fn read(source: &Source, entry: FileId, diagnostics: &mut Diagnostics) -> Contract {
     let Some(document) = lower::lower(source, entry, diagnostics) else {
         return Contract::default();
     };
@@ -99,15 +100,17 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
                 Some(name) => (true, name),
                 None => (false, path.as_str()),
             };
-            let place = Place::root(entry)
-                .child(if webhook { "webhooks" } else { "paths" })
-                .child(path)
-                .child(method);
+            // A path item may stand elsewhere; then the reference to it is the place.
+            let section = if webhook { "webhooks" } else { "paths" };
+            let root = source.at(source.root(entry));
+            let place = root.get(section).and_then(|paths| paths.get(path));
+            let place = place.map_or(root, |item| item.get(method).unwrap_or(item));
+            let place = place.place;
             let Some(id) = operation.operation_id.clone() else {
                 let message = format!("{} {path} has no `operationId`", method.to_uppercase());
                 diagnostics.at(
                     source,
-                    &place,
+                    place,
                     Code::OperationId,
                     message,
                     Some("the generated method is named after it".to_owned()),
@@ -115,10 +118,10 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
                 continue;
             };
             if let Some((_, first)) = seen.iter().find(|(other, _)| *other == id) {
-                let message = format!("`operationId: {id}` is taken by {}", first.pointer);
+                let message = format!("`operationId: {id}` is taken by {}", source.at(*first).pointer());
                 diagnostics.at(
                     source,
-                    &place,
+                    place,
                     Code::OperationId,
                     message,
                     Some("give each operation a name of its own".to_owned()),
@@ -127,7 +130,7 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
             }
             let operation = read_operation(operation, id, method, path);
             if !webhook {
-                check_path(&operation, &place, source, diagnostics);
+                check_path(&operation, place, source, diagnostics);
             }
             seen.push((operation.id.clone(), place));
             if webhook {
@@ -143,7 +146,7 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
 /// Reports a path whose braces and `in: path` parameters are not the same: no call of it could be sent.
 fn check_path(
     operation: &Operation,
-    place: &Place,
+    place: Place,
     source: &Source,
     diagnostics: &mut Diagnostics,
 ) {

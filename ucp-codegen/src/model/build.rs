@@ -7,7 +7,8 @@ use super::{
 };
 use crate::contract::{Location, Operation};
 use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
-use crate::source::{Place, Source};
+use crate::source::Source;
+use crate::tree::{Place, Step};
 use heck::ToSnakeCase as _;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -166,12 +167,12 @@ fn body_words(operations: &[Bodies], webhooks: &[Bodies]) -> Vec<(Place, String)
             operation
                 .body
                 .iter()
-                .map(|place| (place.clone(), format!("{}_request", operation.id))),
+                .map(|place| (*place, format!("{}_request", operation.id))),
         );
         words.extend(
             operation
                 .success()
-                .map(|place| (place.clone(), format!("{}_response", operation.id))),
+                .map(|place| (place, format!("{}_response", operation.id))),
         );
     }
     for Bodies { operation, .. } in webhooks {
@@ -183,7 +184,7 @@ fn body_words(operations: &[Bodies], webhooks: &[Bodies]) -> Vec<(Place, String)
             operation
                 .body
                 .iter()
-                .map(|place| (place.clone(), event.to_owned())),
+                .map(|place| (*place, event.to_owned())),
         );
     }
     words
@@ -203,6 +204,10 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    fn definition(&self, places: &[Place]) -> Option<Place> {
+        self.graph.definition(self.source, places)
+    }
+
     fn representatives(&self) -> Vec<NodeId> {
         self.graph
             .ids()
@@ -220,17 +225,17 @@ impl Builder<'_> {
             }
         }
         let mut order: Vec<(&[Place], Vec<NodeId>)> = by_places.into_iter().collect();
-        order.sort_by_key(|(places, ids)| {
+        order.sort_by_cached_key(|(places, ids)| {
             let node = ids.first().and_then(|id| self.graph.node(*id));
-            let rank = match node.and_then(|node| self.graph.definition(&node.places)) {
-                Some(place) if place.pointer.is_empty() => 0,
+            let rank = match node.and_then(|node| self.definition(&node.places)) {
+                Some(place) if self.source.at(place).parent().is_none() => 0,
                 Some(_) => 1,
                 None => 2,
             };
             let place = places.first().map(|place| {
                 (
-                    self.source.file_name(place).to_owned(),
-                    place.pointer.to_string(),
+                    self.source.file_name(*place).to_owned(),
+                    self.source.at(*place).pointer(),
                 )
             });
             (rank, place)
@@ -287,7 +292,7 @@ impl Builder<'_> {
 
     /// The words that may name a node, the best first.
     fn candidates(&self, node: &Node) -> Vec<String> {
-        if let Some(place) = self.graph.definition(&node.places) {
+        if let Some(place) = self.definition(&node.places) {
             let stem = self.source.stem(place);
             let words = self.words(place);
             let qualified = format!("{stem}_{words}");
@@ -299,7 +304,7 @@ impl Builder<'_> {
         // The last of several places is the narrowest.
         node.places
             .last()
-            .map(|place| self.words(place))
+            .map(|place| self.words(*place))
             .into_iter()
             .collect()
     }
@@ -312,7 +317,7 @@ impl Builder<'_> {
             .ids()
             .filter(|other| self.graph.shared(*other) == id)
             .filter_map(|other| self.graph.node(other)?.places.last())
-            .map(|place| self.words(place).to_snake_case())
+            .map(|place| self.words(*place).to_snake_case())
             .collect();
         let mut names = names.iter().map(|name| name.split('_').collect::<Vec<_>>());
         let first = names.next()?;
@@ -342,38 +347,37 @@ impl Builder<'_> {
     }
 
     /// The words for a place: its definition, then the properties on the way from there.
-    fn words(&self, place: &Place) -> String {
-        if let Some((_, words)) = self.bodies.iter().find(|(body, _)| body == place) {
+    fn words(&self, place: Place) -> String {
+        if let Some((_, words)) = self.bodies.iter().find(|(body, _)| *body == place) {
             return words.clone();
         }
+        let at = self.source.at(place);
         let stem = self.source.stem(place);
-        let (Some(parent), Some(last)) = (place.parent(), place.last()) else {
+        let Some(parent) = at.parent() else {
             return names::definition_words(stem, None);
         };
-        let container = parent.last();
-        match container.as_deref() {
+        let last = match at.step() {
+            Step::Member(name) => name.to_string(),
+            Step::Item(index) => index.to_string(),
+            Step::Root => String::new(),
+        };
+        match parent.name() {
             Some("$defs" | "schemas") => names::definition_words(stem, Some(&last)),
             Some("properties") => match parent.parent() {
-                Some(owner) => format!("{}_{last}", self.words(&owner)),
+                Some(owner) => format!("{}_{last}", self.words(owner.place)),
                 None => last,
             },
             // What a list holds is one of what its property is called.
-            Some(_) if last == "items" || last == "additionalProperties" => {
-                let property = parent
-                    .parent()
-                    .and_then(|owner| owner.last())
-                    .is_some_and(|owner| owner == "properties");
-                let words = self.words(&parent);
-                if property {
+            _ if last == "items" || last == "additionalProperties" => {
+                let owner = parent.parent().and_then(|owner| owner.name());
+                let words = self.words(parent.place);
+                if owner == Some("properties") {
                     names::singular(&words)
                 } else {
                     format!("{words}_item")
                 }
             }
-            None if last == "items" || last == "additionalProperties" => {
-                format!("{}_item", self.words(&parent))
-            }
-            _ => self.words(&parent),
+            _ => self.words(parent.place),
         }
     }
 
@@ -437,18 +441,18 @@ impl Builder<'_> {
             else {
                 continue;
             };
-            let Some(base) = self.graph.definition(places) else {
+            let Some(base) = self.definition(places) else {
                 continue;
             };
             for field in fields {
                 if let (Some(origin), Some(child)) = (&field.origin, node(&field.ty))
-                    && places
-                        .iter()
-                        .any(|place| place.file == origin.file && place.file != base.file)
+                    && let file = self.source.file(*origin)
+                    && file != self.source.file(base)
+                    && places.iter().any(|place| self.source.file(*place) == file)
                 {
                     added.insert((id, child));
                     roots
-                        .entry(names::identifier(self.source.stem(origin)))
+                        .entry(names::identifier(self.source.stem(*origin)))
                         .or_default()
                         .push(child);
                 }
