@@ -11,11 +11,14 @@ use crate::source::{FileId, Source};
 use crate::tree::{At, Place};
 use openapiv3::{OpenAPI, ReferenceOr};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// What the path of a lowered webhook begins with.
 pub(super) const WEBHOOK: &str = "/x-webhooks/";
 /// What a lowered schema reference begins with: the place follows.
 const PLACE: &str = "place:";
+/// What a reference to a lowered parameter begins with: the place follows.
+pub(super) const PARAMETER: &str = "#/components/parameters/";
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 /// Whether a media type is JSON. Parameters and case do not count (RFC 9110 section 8.3.1).
@@ -50,6 +53,7 @@ pub(super) fn lower(
     let mut lowering = Lowering {
         source,
         diagnostics,
+        parameters: BTreeMap::new(),
     };
     let document = lowering.object(root)?;
     let version = document.text("openapi").unwrap_or_default();
@@ -75,8 +79,20 @@ pub(super) fn lower(
         }
     }
     // `info.version` is absent in published files; the release comes from the caller.
-    let lowered =
-        json!({ "openapi": "3.0.3", "info": { "title": title, "version": "" }, "paths": paths });
+    let parameters = std::mem::take(&mut lowering.parameters);
+    let parameters = parameters.into_values().flatten();
+    let parameters: Map<String, Value> = parameters
+        .map(|parameter| {
+            let at = source.at(parameter.place);
+            (parameter.place.0.to_string(), lowered_parameter(at, parameter))
+        })
+        .collect();
+    let lowered = json!({
+        "openapi": "3.0.3",
+        "info": { "title": title, "version": "" },
+        "paths": paths,
+        "components": { "parameters": parameters },
+    });
     match serde_json::from_value(lowered) {
         Ok(document) => Some(document),
         Err(error) => {
@@ -93,6 +109,16 @@ pub(super) fn lower(
 struct Lowering<'a> {
     source: &'a Source,
     diagnostics: &'a mut Diagnostics,
+    /// The parameters by place: most operations declare the same. Nothing for one that is broken.
+    parameters: BTreeMap<Place, Option<Parameter<'a>>>,
+}
+
+/// What tells a lowered parameter from others.
+#[derive(Clone, Copy, PartialEq)]
+struct Parameter<'a> {
+    place: Place,
+    name: &'a str,
+    location: &'a str,
 }
 
 impl<'a> Lowering<'a> {
@@ -170,23 +196,24 @@ impl<'a> Lowering<'a> {
         Value::Object(lowered)
     }
 
-    fn operation(&mut self, at: At<'a>, shared: &[Map<String, Value>]) -> Value {
+    fn operation(&mut self, at: At<'a>, shared: &[Parameter<'a>]) -> Value {
         let Some(operation) = self.object(at) else {
             return json!({ "responses": {} });
         };
         self.check(ledger::OPERATION, operation);
         let own = self.parameters(operation);
         // An operation's parameter replaces the path's one of the same name and location.
-        let same = |a: &Map<String, Value>, b: &Map<String, Value>| {
-            a.get("name") == b.get("name") && a.get("in") == b.get("in")
-        };
-        let mut parameters: Vec<Value> = shared
+        let same = |a: &Parameter<'_>, b: &Parameter<'_>| (a.name, a.location) == (b.name, b.location);
+        let parameters = shared
             .iter()
             .filter(|parameter| !own.iter().any(|other| same(parameter, other)))
-            .cloned()
-            .map(Value::Object)
+            .chain(&own);
+        let parameters: Vec<Value> = parameters
+            .map(|parameter| {
+                let name = format!("{PARAMETER}{}", parameter.place.0);
+                Value::Object(Map::from_iter([("$ref".to_owned(), name.into())]))
+            })
             .collect();
-        parameters.extend(own.into_iter().map(Value::Object));
 
         let mut lowered = Map::new();
         for keyword in ["operationId", "summary", "description", "deprecated"] {
@@ -227,7 +254,7 @@ impl<'a> Lowering<'a> {
         Value::Object(lowered)
     }
 
-    fn parameters(&mut self, of: At<'a>) -> Vec<Map<String, Value>> {
+    fn parameters(&mut self, of: At<'a>) -> Vec<Parameter<'a>> {
         let Some(list) = of.get("parameters") else {
             return Vec::new();
         };
@@ -239,8 +266,19 @@ impl<'a> Lowering<'a> {
             .collect()
     }
 
-    fn parameter(&mut self, at: At<'a>) -> Option<Map<String, Value>> {
-        let parameter = self.followed(at, ledger::PARAMETER)?;
+    fn parameter(&mut self, at: At<'a>) -> Option<Parameter<'a>> {
+        let at = self.follow(at)?;
+        if let Some(known) = self.parameters.get(&at.place) {
+            return *known;
+        }
+        let read = self.read_parameter(at);
+        self.parameters.insert(at.place, read);
+        read
+    }
+
+    fn read_parameter(&mut self, at: At<'a>) -> Option<Parameter<'a>> {
+        let parameter = self.object(at)?;
+        self.check(ledger::PARAMETER, parameter);
         let (Some(name), Some(location)) = (parameter.text("name"), parameter.text("in")) else {
             self.problem(parameter, "a parameter has a `name` and an `in`", None);
             return None;
@@ -253,19 +291,11 @@ impl<'a> Lowering<'a> {
             );
             return None;
         }
-        let required = parameter
-            .get("required")
-            .is_some_and(|value| value.says(true));
-        let mut lowered = Map::new();
-        lowered.insert("name".to_owned(), name.into());
-        lowered.insert("in".to_owned(), location.into());
-        lowered.insert("required".to_owned(), required.into());
-        if let Some(description) = parameter.text("description") {
-            lowered.insert("description".to_owned(), description.into());
-        }
-        // Nobody reads it, and it must be there.
-        lowered.insert("schema".to_owned(), reference_to(parameter.place));
-        Some(lowered)
+        Some(Parameter {
+            place: at.place,
+            name,
+            location,
+        })
     }
 
     fn request_body(&mut self, at: At<'a>) -> Value {
@@ -307,6 +337,20 @@ impl<'a> Lowering<'a> {
         }
         Value::Object(lowered)
     }
+}
+
+fn lowered_parameter(at: At<'_>, parameter: Parameter<'_>) -> Value {
+    let required = at.get("required").is_some_and(|value| value.says(true));
+    let mut lowered = Map::new();
+    lowered.insert("name".to_owned(), parameter.name.into());
+    lowered.insert("in".to_owned(), parameter.location.into());
+    lowered.insert("required".to_owned(), required.into());
+    if let Some(description) = at.text("description") {
+        lowered.insert("description".to_owned(), description.into());
+    }
+    // Nobody reads it, and it must be there.
+    lowered.insert("schema".to_owned(), reference_to(at.place));
+    Value::Object(lowered)
 }
 
 /// `2XX` and its like.

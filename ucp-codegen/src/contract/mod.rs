@@ -6,7 +6,7 @@ mod lower;
 use crate::diagnostics::{Code, Diagnostics};
 use crate::source::{FileId, Source};
 use crate::tree::Place;
-use openapiv3::{Parameter as OpenApiParameter, ReferenceOr};
+use openapiv3::{OpenAPI, Parameter as OpenApiParameter, ReferenceOr};
 
 /// The operations of a document, in its order.
 #[derive(Debug, Default)]
@@ -128,7 +128,7 @@ pub(crate) fn read(source: &Source, entry: FileId, diagnostics: &mut Diagnostics
                 );
                 continue;
             }
-            let operation = read_operation(operation, id, method, path);
+            let operation = read_operation(&document, operation, id, method, path);
             if !webhook {
                 check_path(&operation, place, source, diagnostics);
             }
@@ -175,6 +175,7 @@ fn check_path(
 }
 
 fn read_operation(
+    document: &OpenAPI,
     operation: &openapiv3::Operation,
     id: String,
     method: &str,
@@ -183,7 +184,13 @@ fn read_operation(
     let parameters = operation
         .parameters
         .iter()
-        .filter_map(ReferenceOr::as_item)
+        .filter_map(|parameter| {
+            let name = match parameter {
+                ReferenceOr::Item(parameter) => return Some(parameter),
+                ReferenceOr::Reference { reference } => reference.strip_prefix(lower::PARAMETER)?,
+            };
+            document.components.as_ref()?.parameters.get(name)?.as_item()
+        })
         .filter_map(|parameter| {
             let location = match parameter {
                 OpenApiParameter::Path { .. } => Location::Path,

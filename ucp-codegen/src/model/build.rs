@@ -9,7 +9,6 @@ use crate::contract::{Location, Operation};
 use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
 use crate::source::Source;
 use crate::tree::{Place, Step};
-use heck::ToSnakeCase as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The types of an operation, as read from its schemas.
@@ -68,7 +67,19 @@ pub(crate) fn build(
         floats: floats(graph),
         ruled: ruled(graph),
         updates: updates(graph, operations),
+        members: BTreeMap::new(),
+        by_places: BTreeMap::new(),
     };
+    for id in graph.ids() {
+        let members = builder.members.entry(graph.shared(id)).or_default();
+        members.push(id);
+        if graph.shared(id) == id
+            && let Some(node) = graph.node(id)
+        {
+            let alike = builder.by_places.entry(&node.places).or_default();
+            alike.push(id);
+        }
+    }
     let mut scope = Scope::default();
     builder.name_all(&mut scope);
     let modules = builder.modules(operations, webhooks);
@@ -201,6 +212,10 @@ struct Builder<'a> {
     ruled: BTreeSet<NodeId>,
     /// The bodies of updates.
     updates: BTreeSet<NodeId>,
+    /// The nodes that each representative stands for.
+    members: BTreeMap<NodeId, Vec<NodeId>>,
+    /// The representatives by what they come from.
+    by_places: BTreeMap<&'a [Place], Vec<NodeId>>,
 }
 
 impl Builder<'_> {
@@ -208,23 +223,29 @@ impl Builder<'_> {
         self.graph.definition(self.source, places)
     }
 
-    fn representatives(&self) -> Vec<NodeId> {
-        self.graph
-            .ids()
-            .filter(|id| self.graph.shared(*id) == *id)
-            .collect()
+    fn representatives(&self) -> impl Iterator<Item = NodeId> {
+        self.members.keys().copied()
+    }
+
+    /// The representatives that come from the same places.
+    fn alike(&self, node: &Node) -> &[NodeId] {
+        self.by_places
+            .get(node.places.as_slice())
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The nodes that a representative stands for.
+    fn members(&self, id: NodeId) -> impl Iterator<Item = &Node> {
+        let members = self.members.get(&id).into_iter().flatten();
+        members.filter_map(|id| self.graph.node(*id))
     }
 
     /// Names every representative: whole files first, then definitions, then what stands inline, each
     /// in the order of the files, so that an edit elsewhere renames nothing.
     fn name_all(&mut self, scope: &mut Scope) {
-        let mut by_places: BTreeMap<&[Place], Vec<NodeId>> = BTreeMap::new();
-        for id in self.representatives() {
-            if let Some(node) = self.graph.node(id) {
-                by_places.entry(&node.places).or_default().push(id);
-            }
-        }
-        let mut order: Vec<(&[Place], Vec<NodeId>)> = by_places.into_iter().collect();
+        let by_places = std::mem::take(&mut self.by_places);
+        let mut order: Vec<(&[Place], &Vec<NodeId>)> =
+            by_places.iter().map(|(places, ids)| (*places, ids)).collect();
         order.sort_by_cached_key(|(places, ids)| {
             let node = ids.first().and_then(|id| self.graph.node(*id));
             let rank = match node.and_then(|node| self.definition(&node.places)) {
@@ -253,7 +274,7 @@ impl Builder<'_> {
                 .filter(|id| !self.views(**id).contains(&View::Response))
                 .count();
             let plain = ids.len() == 1;
-            for id in ids {
+            for id in ids.iter().copied() {
                 let views = self.views(id);
                 let name = |words: &String| {
                     if plain || views.contains(&View::Response) {
@@ -279,15 +300,12 @@ impl Builder<'_> {
                 self.names.insert(id, claimed);
             }
         }
+        self.by_places = by_places;
     }
 
     /// The views that a representative stands for.
-    fn views(&self, id: NodeId) -> BTreeSet<View> {
-        self.graph
-            .ids()
-            .filter(|other| self.graph.shared(*other) == id)
-            .filter_map(|other| Some(self.graph.node(other)?.view.clone()))
-            .collect()
+    fn views(&self, id: NodeId) -> BTreeSet<&View> {
+        self.members(id).map(|node| &node.view).collect()
     }
 
     /// The words that may name a node, the best first.
@@ -313,11 +331,9 @@ impl Builder<'_> {
     /// `message_content_type` for `message_error_content_type` and `message_info_content_type`.
     fn common_words(&self, id: NodeId) -> Option<String> {
         let names: BTreeSet<String> = self
-            .graph
-            .ids()
-            .filter(|other| self.graph.shared(*other) == id)
-            .filter_map(|other| self.graph.node(other)?.places.last())
-            .map(|place| self.words(*place).to_snake_case())
+            .members(id)
+            .filter_map(|node| node.places.last())
+            .map(|place| names::snake_case(&self.words(*place)))
             .collect();
         let mut names = names.iter().map(|name| name.split('_').collect::<Vec<_>>());
         let first = names.next()?;
@@ -502,11 +518,10 @@ impl Builder<'_> {
             let Some(node) = self.graph.node(id) else {
                 continue;
             };
-            if self
-                .candidates(node)
-                .first()
-                .is_some_and(|words| words.ends_with("credential"))
-            {
+            let place = self
+                .definition(&node.places)
+                .or(node.places.last().copied());
+            if place.is_some_and(|place| self.words(place).ends_with("credential")) {
                 found.insert(self.graph.shared(id));
             }
         }
@@ -624,13 +639,7 @@ impl Builder<'_> {
             },
             &fallback,
         );
-        let alone = !self.representatives().iter().any(|other| {
-            *other != id
-                && self
-                    .graph
-                    .node(*other)
-                    .is_some_and(|other| other.places == node.places)
-        });
+        let alone = self.alike(node).len() < 2;
         let verbs: Vec<String> = self
             .views(id)
             .into_iter()
@@ -655,14 +664,11 @@ impl Builder<'_> {
         if !self.updates.contains(&id) || !self.views(id).contains(&update) {
             return None;
         }
-        let other = self.representatives().into_iter().find(|other| {
-            let same = self
-                .graph
-                .node(*other)
-                .is_some_and(|other| other.places == node.places);
-            *other != id && same && self.views(*other).contains(&View::Response)
-        })?;
-        Some(self.named(other))
+        let other = self
+            .alike(node)
+            .iter()
+            .find(|other| **other != id && self.views(**other).contains(&View::Response))?;
+        Some(self.named(*other))
     }
 
     /// What a type demands: of its members, then as a whole.
@@ -916,9 +922,8 @@ fn ruled(graph: &Graph) -> BTreeSet<NodeId> {
         let before = found.len();
         for id in graph.ids() {
             let Some(node) = graph.node(id) else { continue };
-            let known = |of: &NodeId| found.contains(&graph.shared(*of)).then_some(*of);
-            let demands = matches!(node.shape, Shape::Vocabulary(_))
-                || !Check::convert(&node.all_checks(), &known).is_empty();
+            let known = |of: &NodeId| found.contains(&graph.shared(*of));
+            let demands = matches!(node.shape, Shape::Vocabulary(_)) || node.demands(&known);
             if demands {
                 found.insert(graph.shared(id));
             }

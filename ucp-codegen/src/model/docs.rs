@@ -23,6 +23,10 @@ pub(super) fn text(docs: &Docs, fallback: &str) -> String {
 /// never broken, nor are code spans.
 pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
     const WIDTH: usize = 92;
+    // Most paragraphs are one line as they are.
+    if (1..=WIDTH).contains(&paragraph.len()) && is_spaced(paragraph.as_bytes()) {
+        return vec![[" ", paragraph].concat()];
+    }
     let mut lines: Vec<String> = Vec::new();
     let mut width = 0;
     let mut open_span = false;
@@ -63,6 +67,18 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
     lines
 }
 
+/// Whether all space in a text is single, and between words.
+fn is_spaced(text: &[u8]) -> bool {
+    let mut before = b' ';
+    for byte in text {
+        if !(byte.is_ascii_graphic() || *byte == b' ' && before != b' ') {
+            return false;
+        }
+        before = *byte;
+    }
+    before != b' '
+}
+
 /// Whether a line that begins with this word is an item of a list.
 fn is_marker(word: &str) -> bool {
     matches!(word, "-" | "+")
@@ -73,6 +89,14 @@ fn is_marker(word: &str) -> bool {
 
 /// A paragraph of the contract, safe for rustdoc and closed by a full stop.
 pub(super) fn sentence(text: &str) -> String {
+    if is_plain(text) {
+        let end = if text.ends_with(['.', '!', '?', ':']) {
+            ""
+        } else {
+            "."
+        };
+        return [text, end].concat();
+    }
     // A fence would be compiled as a test of whoever includes the generated code.
     let plain = text.trim().replace("```", "'''").replace("~~~", "'''");
     let mut safe = String::new();
@@ -93,6 +117,23 @@ pub(super) fn sentence(text: &str) -> String {
         safe.push('.');
     }
     safe
+}
+
+/// Whether a text is one line in which nothing is to be escaped. Most are.
+fn is_plain(text: &str) -> bool {
+    let (mut spans, mut before) = (0, b' ');
+    for byte in text.bytes() {
+        match byte {
+            b'`' if before == b'`' => return false,
+            b'`' => spans += 1,
+            b'[' | b']' | b'<' | b'>' | b'*' | b'~' | b'/' => return false,
+            b' ' if before == b' ' => return false,
+            b' '..=b'~' => {}
+            _ => return false,
+        }
+        before = byte;
+    }
+    spans % 2 == 0 && before != b' '
 }
 
 /// Escapes what rustdoc would take for a link or for HTML, outside of code spans.

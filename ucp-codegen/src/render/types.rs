@@ -217,11 +217,9 @@ fn constructor(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
         let name = ident(&field.ident);
         match field.presence {
             Presence::Required => {
-                let value = convert(&field.ty, &name);
-                Some(if name == value.to_string().as_str() {
-                    quote! { #name }
-                } else {
-                    quote! { #name: #value }
+                Some(match convert(&field.ty, &name) {
+                    Some(value) => quote! { #name: #value },
+                    None => quote! { #name },
                 })
             }
             Presence::Optional | Presence::Nullable => Some(quote! { #name: None }),
@@ -324,7 +322,7 @@ fn setters(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
 
 fn setter(field: &Field) -> Option<TokenStream> {
     let (name, of) = (ident(&field.ident), accepted(&field.ty));
-    let value = convert(&field.ty, &name);
+    let value = convert(&field.ty, &name).unwrap_or_else(|| quote! { #name });
     let attribute = deprecated(field.deprecated.as_ref());
     let docs = doc(format!("Sets `{}`.", field.wire));
     let set = |value: TokenStream| {
@@ -383,19 +381,20 @@ fn accepted(of: &Ty) -> TokenStream {
     }
 }
 
-fn convert(of: &Ty, name: &Ident) -> TokenStream {
-    match of {
+/// What was taken as the type; nothing where it is that already.
+fn convert(of: &Ty, name: &Ident) -> Option<TokenStream> {
+    Some(match of {
         Ty::Text | Ty::Named(_) => quote! { #name.into() },
         Ty::List(inner) if **inner == Ty::Text => {
             quote! { #name.into_iter().map(Into::into).collect() }
         }
         Ty::List(_) => quote! { #name.into_iter().collect() },
         Ty::Boxed(inner) => {
-            let inner = convert(inner, name);
+            let inner = convert(inner, name).unwrap_or_else(|| quote! { #name });
             quote! { Box::new(#inner) }
         }
-        _ => quote! { #name },
-    }
+        _ => return None,
+    })
 }
 
 /// Where one string is all that a type requires, the string may stand for it.

@@ -64,6 +64,20 @@ impl<T> Check<T> {
             .collect()
     }
 
+    /// Whether [`convert`](Self::convert) would keep the rule.
+    pub(crate) fn says(&self, known: &impl Fn(&T) -> bool) -> bool {
+        let any = |checks: &[Self]| checks.iter().any(|check| check.says(known));
+        match self {
+            Self::Member(_, checks)
+            | Self::Values(_, checks)
+            | Self::Names(checks)
+            | Self::Items(checks) => any(checks),
+            Self::When(_, then, otherwise) => any(then) || any(otherwise),
+            Self::Is(of) => known(of),
+            _ => true,
+        }
+    }
+
     fn converted<U>(&self, to: &impl Fn(&T) -> Option<U>) -> Option<Check<U>> {
         let all = |checks: &[Self]| Self::convert(checks, to);
         let some = |checks: &[Self]| Some(all(checks)).filter(|checks| !checks.is_empty());

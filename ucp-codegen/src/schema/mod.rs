@@ -152,6 +152,17 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Whether a rule of a member or of the object as a whole says something, where `known` tells of
+    /// other types.
+    pub(crate) fn demands(&self, known: &impl Fn(&NodeId) -> bool) -> bool {
+        let fields = match &self.shape {
+            Shape::Object(fields) => fields.as_slice(),
+            Shape::Vocabulary(_) | Shape::Union { .. } => &[],
+        };
+        let fields = fields.iter().flat_map(|field| &field.checks);
+        fields.chain(&self.checks).any(|check| check.says(known))
+    }
+
     /// The rules of the members, then those of the object as a whole.
     pub(crate) fn all_checks(&self) -> Vec<Check<NodeId>> {
         let mut checks = Vec::new();
