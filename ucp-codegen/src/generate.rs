@@ -439,12 +439,10 @@ fn names_extension(name: &str, word: &str) -> bool {
 }
 
 /// The schemas of bodies that extensions may compose onto: those of documents with a `name`.
-fn bases<'c>(
-    reader: &Reader<'_>,
-    operations: impl Iterator<Item = &'c Operation>,
-) -> Vec<Place> {
+fn bases<'c>(reader: &Reader<'_>, operations: impl Iterator<Item = &'c Operation>) -> Vec<Place> {
     let mut bases: Vec<Place> = Vec::new();
-    for place in operations.flat_map(|operation| operation.body.into_iter().chain(operation.success()))
+    for place in
+        operations.flat_map(|operation| operation.body.into_iter().chain(operation.success()))
     {
         for branch in reader.branches(place) {
             let file = reader.source.file(branch);
@@ -458,11 +456,7 @@ fn bases<'c>(
 
 /// What may overlay each base: definitions of the extensions, and of the other bases (a cart extends
 /// checkout), that are called after it.
-fn overlays(
-    source: &Source,
-    bases: &[Place],
-    extensions: &[FileId],
-) -> Vec<(Place, Vec<Place>)> {
+fn overlays(source: &Source, bases: &[Place], extensions: &[FileId]) -> Vec<(Place, Vec<Place>)> {
     let mut files: Vec<FileId> = bases.iter().map(|base| source.file(*base)).collect();
     files.extend(extensions);
     files.dedup();

@@ -235,4 +235,3 @@ pub(crate) fn check(table: Table, keyword: &str) -> Option<(String, Option<Strin
         )),
     }
 }
-

@@ -84,7 +84,10 @@ pub(super) fn lower(
     let parameters: Map<String, Value> = parameters
         .map(|parameter| {
             let at = source.at(parameter.place);
-            (parameter.place.0.to_string(), lowered_parameter(at, parameter))
+            (
+                parameter.place.0.to_string(),
+                lowered_parameter(at, parameter),
+            )
         })
         .collect();
     let lowered = json!({
@@ -96,11 +99,7 @@ pub(super) fn lower(
     match serde_json::from_value(lowered) {
         Ok(document) => Some(document),
         Err(error) => {
-            lowering.problem(
-                root,
-                &format!("not an OpenAPI 3.1 document: {error}"),
-                None,
-            );
+            lowering.problem(root, &format!("not an OpenAPI 3.1 document: {error}"), None);
             None
         }
     }
@@ -203,7 +202,8 @@ impl<'a> Lowering<'a> {
         self.check(ledger::OPERATION, operation);
         let own = self.parameters(operation);
         // An operation's parameter replaces the path's one of the same name and location.
-        let same = |a: &Parameter<'_>, b: &Parameter<'_>| (a.name, a.location) == (b.name, b.location);
+        let same =
+            |a: &Parameter<'_>, b: &Parameter<'_>| (a.name, a.location) == (b.name, b.location);
         let parameters = shared
             .iter()
             .filter(|parameter| !own.iter().any(|other| same(parameter, other)))

@@ -118,7 +118,10 @@ pub(crate) fn read(source: &Source, entry: FileId, diagnostics: &mut Diagnostics
                 continue;
             };
             if let Some((_, first)) = seen.iter().find(|(other, _)| *other == id) {
-                let message = format!("`operationId: {id}` is taken by {}", source.at(*first).pointer());
+                let message = format!(
+                    "`operationId: {id}` is taken by {}",
+                    source.at(*first).pointer()
+                );
                 diagnostics.at(
                     source,
                     place,
@@ -144,12 +147,7 @@ pub(crate) fn read(source: &Source, entry: FileId, diagnostics: &mut Diagnostics
 }
 
 /// Reports a path whose braces and `in: path` parameters are not the same: no call of it could be sent.
-fn check_path(
-    operation: &Operation,
-    place: Place,
-    source: &Source,
-    diagnostics: &mut Diagnostics,
-) {
+fn check_path(operation: &Operation, place: Place, source: &Source, diagnostics: &mut Diagnostics) {
     let mut named: Vec<&str> = Vec::new();
     let mut rest = operation.path.as_str();
     while let Some((_, tail)) = rest.split_once('{') {
@@ -189,7 +187,12 @@ fn read_operation(
                 ReferenceOr::Item(parameter) => return Some(parameter),
                 ReferenceOr::Reference { reference } => reference.strip_prefix(lower::PARAMETER)?,
             };
-            document.components.as_ref()?.parameters.get(name)?.as_item()
+            document
+                .components
+                .as_ref()?
+                .parameters
+                .get(name)?
+                .as_item()
         })
         .filter_map(|parameter| {
             let location = match parameter {

@@ -244,8 +244,10 @@ impl Builder<'_> {
     /// in the order of the files, so that an edit elsewhere renames nothing.
     fn name_all(&mut self, scope: &mut Scope) {
         let by_places = std::mem::take(&mut self.by_places);
-        let mut order: Vec<(&[Place], &Vec<NodeId>)> =
-            by_places.iter().map(|(places, ids)| (*places, ids)).collect();
+        let mut order: Vec<(&[Place], &Vec<NodeId>)> = by_places
+            .iter()
+            .map(|(places, ids)| (*places, ids))
+            .collect();
         order.sort_by_cached_key(|(places, ids)| {
             let node = ids.first().and_then(|id| self.graph.node(*id));
             let rank = match node.and_then(|node| self.definition(&node.places)) {

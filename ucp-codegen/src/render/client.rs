@@ -186,13 +186,10 @@ fn webhook(item: &Method, release: &str, home: &Home<'_>) -> TokenStream {
 
 fn operation(item: &Method, release: &str) -> TokenStream {
     let (id, path, service, verb) = (&item.id, &item.path, &item.service, ident(&item.verb));
-    let headers = item
-        .managed
-        .iter()
-        .map(|(name, required)| {
-            let kind = ident(if *required { "required" } else { "optional" });
-            quote! { Header::#kind(#name) }
-        });
+    let headers = item.managed.iter().map(|(name, required)| {
+        let kind = ident(if *required { "required" } else { "optional" });
+        quote! { Header::#kind(#name) }
+    });
     quote! { Operation::new(#release, #service, #id, Method::#verb, #path, &[#(#headers),*]) }
 }
 
@@ -228,7 +225,9 @@ fn outside(of: &Ty, home: &Home<'_>, up: &TokenStream) -> TokenStream {
             let (module, name) = (module.into_iter(), ident(name));
             quote! { #up #(#module::)* #name }
         }
-        Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Text => ty(of).into_token_stream(),
+        Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Text => {
+            ty(of).into_token_stream()
+        }
     }
 }
 

@@ -216,12 +216,10 @@ fn constructor(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
     let values = item.fields.iter().filter_map(|field| {
         let name = ident(&field.ident);
         match field.presence {
-            Presence::Required => {
-                Some(match convert(&field.ty, &name) {
-                    Some(value) => quote! { #name: #value },
-                    None => quote! { #name },
-                })
-            }
+            Presence::Required => Some(match convert(&field.ty, &name) {
+                Some(value) => quote! { #name: #value },
+                None => quote! { #name },
+            }),
             Presence::Optional | Presence::Nullable => Some(quote! { #name: None }),
             Presence::Constant(_) => None,
         }
@@ -341,10 +339,7 @@ fn setter(field: &Field) -> Option<TokenStream> {
         Presence::Nullable => {
             let set = set(quote! { Some(#value) });
             let null = ident(&format!("null_{}", field.ident.trim_start_matches("r#")));
-            let docs = doc(format!(
-                "Sets `{}` to `null`, which clears it.",
-                field.wire
-            ));
+            let docs = doc(format!("Sets `{}` to `null`, which clears it.", field.wire));
             Some(quote! {
                 #set
                 #docs
@@ -425,7 +420,11 @@ fn vocabulary(item: &Vocabulary, derives: &[Derive], tokens: &mut TokenStream) {
         derives,
         true,
     );
-    let variants: Vec<Ident> = item.arms.iter().map(|(variant, _)| ident(variant)).collect();
+    let variants: Vec<Ident> = item
+        .arms
+        .iter()
+        .map(|(variant, _)| ident(variant))
+        .collect();
     let values: Vec<&String> = item.arms.iter().map(|(_, value)| value).collect();
     let arm_docs = values.iter().map(|value| doc(format!("`{value}`.")));
     tokens.extend(quote! {

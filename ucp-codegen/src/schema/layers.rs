@@ -568,10 +568,7 @@ fn is_branches(value: At<'_>) -> bool {
 }
 
 /// The schemas under a keyword that has a list of them.
-pub(super) fn branches<'t>(
-    schema: At<'t>,
-    keyword: &str,
-) -> impl Iterator<Item = Place> + use<'t> {
+pub(super) fn branches<'t>(schema: At<'t>, keyword: &str) -> impl Iterator<Item = Place> + use<'t> {
     let branches = schema.get(keyword).into_iter().flat_map(At::items);
     branches.map(|branch| branch.place)
 }

@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn refuses_other_words() {
         assert!(
-            marked(&json!({"ucp_request": "hidden"}),
+            marked(
+                &json!({"ucp_request": "hidden"}),
                 &View::Request("create".into())
             )
             .is_err()
