@@ -406,10 +406,11 @@ fn extensions(
         {
             Vec::from_iter(source.load_option(word, argument, diagnostics))
         } else {
-            let files =
-                source.find_named(argument, diagnostics, word.trim_end_matches('*'), |name| {
-                    names_extension(name, word)
-                });
+            let last = match word.rsplit('.').next() {
+                Some(last) if !word.ends_with('*') => last,
+                _ => "",
+            };
+            let files = source.find_named(argument, last, |name| names_extension(name, word));
             // A pattern asks for what there is; a name for something that must be.
             if files.is_empty() && !word.ends_with('*') {
                 let message = format!("no extension is called `{word}`");

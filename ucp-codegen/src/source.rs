@@ -205,12 +205,12 @@ impl Source {
     }
 
     /// Every data file in the folders of the files loaded so far and in `extensions` beside them,
-    /// whose root names it as `wanted` accepts. All names that it accepts contain `part`.
+    /// whose root names it as `wanted` accepts. All names that it accepts are or end with the label
+    /// `last`; where that is empty, any may be.
     pub(crate) fn find_named(
         &mut self,
         argument: Argument,
-        diagnostics: &mut Diagnostics,
-        part: &str,
+        last: &str,
         wanted: impl Fn(&str) -> bool,
     ) -> Vec<FileId> {
         let mut folders: BTreeSet<String> = BTreeSet::new();
@@ -228,31 +228,52 @@ impl Source {
             .collect();
         let mut found = Vec::new();
         for path in paths {
-            // Files that nothing refers to are none of our business unless they are the one wanted:
-            // a broken one is passed over.
-            let fits = match self.by_path.get(&path) {
-                Some(Some(file)) => self.named(*file).is_some_and(&wanted),
-                Some(None) => false,
-                None => {
-                    if !self.texts.contains_key(&path) {
-                        self.texts.insert(path.clone(), self.files.read(&path).ok());
-                    }
-                    let text = self.texts.get(&path).and_then(Option::as_deref);
-                    // JSON may spell any character as an escape.
-                    text.filter(|text| text.contains(part) || text.contains("\\u"))
-                        .and_then(|text| {
-                            let mut tree = Tree::default();
-                            let root = parse(&path, text, &mut tree).ok()?;
-                            tree.at(root).text("name").map(&wanted)
-                        })
-                        .unwrap_or_default()
-                }
+            let file = match self.by_path.get(&path) {
+                Some(file) => *file,
+                None => self.named_by(&path, argument, last, &wanted),
             };
-            if fits {
-                found.extend(self.load_option(&path, argument, diagnostics));
-            }
+            found.extend(file.filter(|file| self.named(*file).is_some_and(&wanted)));
         }
         found
+    }
+
+    /// Loads a file that nothing referred to so far, if its name is wanted. Otherwise it is none of our
+    /// business: a broken one is passed over.
+    fn named_by(
+        &mut self,
+        path: &str,
+        argument: Argument,
+        last: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Option<FileId> {
+        if !self.texts.contains_key(path) {
+            self.texts
+                .insert(path.to_owned(), self.files.read(path).ok());
+        }
+        let text = self.texts.get(path)?.as_deref()?;
+        // JSON may spell any character as an escape.
+        if !mentions(text, last) && !text.contains("\\u") {
+            return None;
+        }
+        let root = parse(path, text, &mut self.tree).ok()?;
+        if !self.at(root).text("name").is_some_and(wanted) {
+            self.tree.truncate(root);
+            return None;
+        }
+        let text = self.texts.remove(path).flatten()?;
+        Some(self.add(path, text, root, argument))
+    }
+
+    fn add(&mut self, path: &str, text: String, root: Place, argument: Argument) -> FileId {
+        let id = FileId(self.loaded.len());
+        self.loaded.push(File {
+            path: path.to_owned(),
+            text,
+            root,
+            argument,
+        });
+        self.by_path.insert(path.to_owned(), Some(id));
+        id
     }
 
     /// `Err` says why the file cannot be read; `Ok(None)` that this was reported before, or now that
@@ -272,17 +293,7 @@ impl Source {
             None => self.files.read(path)?,
         };
         match parse(path, &text, &mut self.tree) {
-            Ok(root) => {
-                let id = FileId(self.loaded.len());
-                self.loaded.push(File {
-                    path: path.to_owned(),
-                    text,
-                    root,
-                    argument,
-                });
-                self.by_path.insert(path.to_owned(), Some(id));
-                Ok(Some(id))
-            }
+            Ok(root) => Ok(Some(self.add(path, text, root, argument))),
             Err((message, position)) => {
                 diagnostics.push(Diagnostic {
                     code: Code::Syntax,
@@ -397,11 +408,11 @@ impl Source {
             if self.is_followed(place) {
                 continue;
             }
-            let at = self.at(place);
-            let references: Vec<(Place, String)> = std::iter::once(at)
-                .chain(at.below())
-                .filter(|at| at.is_object())
-                .filter_map(|at| Some((at.place, at.text("$ref")?.to_owned())))
+            let references: Vec<(Place, String)> = self
+                .at(place)
+                .below()
+                .filter(|at| at.name() == Some("$ref"))
+                .filter_map(|at| Some((at.parent()?.place, at.as_str()?.to_owned())))
                 .collect();
             self.followed.insert(place);
             for (from, reference) in references {
@@ -487,6 +498,14 @@ impl Source {
             .filter(|file| self.files.inside(&file.path).is_none());
         disk.map(|file| self.files.disk.join(&file.path)).collect()
     }
+}
+
+/// Whether a word stands in a text with nothing of a name behind it.
+fn mentions(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let behind = text.as_bytes().get(at + word.len());
+        word.is_empty() || !behind.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    })
 }
 
 fn missing(path: &str, message: &str, argument: Argument, hint: Option<&str>) -> Diagnostic {

@@ -10,7 +10,7 @@ use crate::ledger;
 use crate::source::{FileId, Source};
 use crate::tree::{At, Place};
 use openapiv3::{OpenAPI, ReferenceOr};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// What the path of a lowered webhook begins with.
@@ -39,9 +39,13 @@ pub(super) fn place_of(schema: &ReferenceOr<openapiv3::Schema>) -> Option<Place>
 }
 
 fn reference_to(place: Place) -> Value {
-    let mut reference = Map::new();
-    reference.insert("$ref".to_owned(), format!("{PLACE}{}", place.0).into());
-    Value::Object(reference)
+    object([("$ref", format!("{PLACE}{}", place.0).into())])
+}
+
+/// A JSON object; `json!` would copy what goes into it.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let members = members.map(|(name, value)| (name.to_owned(), value));
+    Value::Object(Map::from_iter(members))
 }
 
 pub(super) fn lower(
@@ -90,12 +94,18 @@ pub(super) fn lower(
             )
         })
         .collect();
-    let lowered = json!({
-        "openapi": "3.0.3",
-        "info": { "title": title, "version": "" },
-        "paths": paths,
-        "components": { "parameters": parameters },
-    });
+    let lowered = object([
+        ("openapi", "3.0.3".into()),
+        (
+            "info",
+            object([("title", title.into()), ("version", "".into())]),
+        ),
+        ("paths", Value::Object(paths)),
+        (
+            "components",
+            object([("parameters", Value::Object(parameters))]),
+        ),
+    ]);
     match serde_json::from_value(lowered) {
         Ok(document) => Some(document),
         Err(error) => {
@@ -182,7 +192,7 @@ impl<'a> Lowering<'a> {
 
     fn path_item(&mut self, at: At<'a>) -> Value {
         let Some(item) = self.followed(at, ledger::PATH_ITEM) else {
-            return json!({});
+            return object([]);
         };
         let shared = self.parameters(item);
         let mut lowered = Map::new();
@@ -197,7 +207,7 @@ impl<'a> Lowering<'a> {
 
     fn operation(&mut self, at: At<'a>, shared: &[Parameter<'a>]) -> Value {
         let Some(operation) = self.object(at) else {
-            return json!({ "responses": {} });
+            return object([("responses", object([]))]);
         };
         self.check(ledger::OPERATION, operation);
         let own = self.parameters(operation);
@@ -211,7 +221,7 @@ impl<'a> Lowering<'a> {
         let parameters: Vec<Value> = parameters
             .map(|parameter| {
                 let name = format!("{PARAMETER}{}", parameter.place.0);
-                Value::Object(Map::from_iter([("$ref".to_owned(), name.into())]))
+                object([("$ref", name.into())])
             })
             .collect();
 
@@ -300,18 +310,19 @@ impl<'a> Lowering<'a> {
 
     fn request_body(&mut self, at: At<'a>) -> Value {
         let Some(body) = self.followed(at, ledger::REQUEST_BODY) else {
-            return json!({ "content": {} });
+            return object([("content", object([]))]);
         };
         let content = self.content(body);
-        json!({ "content": content, "required": body.get("required").is_some_and(|value| value.says(true)) })
+        let required = body.get("required").is_some_and(|value| value.says(true));
+        object([("content", content), ("required", required.into())])
     }
 
     fn response(&mut self, at: At<'a>) -> Value {
         let Some(response) = self.followed(at, ledger::RESPONSE) else {
-            return json!({ "description": "" });
+            return object([("description", "".into())]);
         };
         let content = self.content(response);
-        json!({ "description": "", "content": content })
+        object([("description", "".into()), ("content", content)])
     }
 
     fn content(&mut self, of: At<'a>) -> Value {

@@ -23,16 +23,24 @@ pub(super) fn text(docs: &Docs, fallback: &str) -> String {
 /// never broken, nor are code spans.
 pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
     const WIDTH: usize = 92;
+    if !is_spaced(paragraph.as_bytes()) {
+        let words: Vec<&str> = paragraph.split_whitespace().collect();
+        return filled(words.into_iter(), WIDTH);
+    }
     // Most paragraphs are one line as they are.
-    if (1..=WIDTH).contains(&paragraph.len()) && is_spaced(paragraph.as_bytes()) {
+    if paragraph.len() <= WIDTH {
         return vec![[" ", paragraph].concat()];
     }
+    filled(paragraph.split(' '), WIDTH)
+}
+
+fn filled<'w>(words: impl Iterator<Item = &'w str>, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut width = 0;
     let mut open_span = false;
     // What continues a list item is indented below its text.
     let mut indent = 0;
-    for word in paragraph.split_whitespace() {
+    for word in words {
         let length = if word.is_ascii() {
             word.len()
         } else {
@@ -41,7 +49,7 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
         // A line may not begin like a list item or a heading.
         let glued = open_span || matches!(word, "-" | "+" | "*" | "#" | "=");
         match lines.last_mut() {
-            Some(line) if glued || width + length < WIDTH => {
+            Some(line) if glued || width + length < limit => {
                 line.push(' ');
                 line.push_str(word);
                 width += 1 + length;
@@ -51,7 +59,7 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
                     indent = word.len() + 1;
                 }
                 let first = last.is_none();
-                let mut line = String::with_capacity(WIDTH + 8);
+                let mut line = String::with_capacity(limit + 8);
                 line.push(' ');
                 width = length;
                 if !first && indent > 0 {
@@ -62,7 +70,9 @@ pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
                 lines.push(line);
             }
         }
-        open_span ^= word.bytes().filter(|byte| *byte == b'`').count() % 2 == 1;
+        if word.contains('`') {
+            open_span ^= word.matches('`').count() % 2 == 1;
+        }
     }
     lines
 }

@@ -70,9 +70,19 @@ const GENERIC: [&str; 14] = [
 /// A type's name from words in any case.
 pub(crate) fn type_name(words: &str) -> String {
     // Not every letter or digit of Unicode can stand in an identifier.
-    let name = words
-        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-        .to_upper_camel_case();
+    let name = if is_snake(words) {
+        let mut name = String::with_capacity(words.len());
+        for word in words.split('_') {
+            let (first, rest) = word.split_at(word.len().min(1));
+            name.push_str(&first.to_ascii_uppercase());
+            name.push_str(rest);
+        }
+        name
+    } else {
+        words
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+            .to_upper_camel_case()
+    };
     let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("N{name}")
     } else {

@@ -55,13 +55,12 @@ impl Properties {
     }
 
     fn entry(&mut self, name: &str) -> Option<&mut Property> {
-        if !self.contains_key(name) {
+        let known = self.0.iter().position(|(known, _)| known == name);
+        let index = known.unwrap_or(self.0.len());
+        if known.is_none() {
             self.0.push((name.to_owned(), Property::default()));
         }
-        self.0
-            .iter_mut()
-            .find(|(known, _)| known == name)
-            .map(|(_, property)| property)
+        self.0.get_mut(index).map(|(_, property)| property)
     }
 }
 
@@ -357,12 +356,11 @@ impl Reader<'_> {
             self.own_type(schema, merged);
             own_docs(schema, merged);
         }
-        let mut required: BTreeSet<String> = schema
+        let mut required: Vec<&str> = schema
             .get("required")
             .into_iter()
             .flat_map(At::items)
             .filter_map(At::as_str)
-            .map(ToOwned::to_owned)
             .collect();
         let properties = schema.get("properties");
         for (name, property) in properties.into_iter().flat_map(At::members) {
@@ -372,16 +370,12 @@ impl Reader<'_> {
             });
             match marked.as_ref().map(|marked| marked.mark) {
                 Some(Mark::Omit) => {
-                    required.remove(name);
+                    required.retain(|other| *other != name);
                     merged.omitted.insert(name.to_owned());
                     continue;
                 }
-                Some(Mark::Optional) => {
-                    required.remove(name);
-                }
-                Some(Mark::Required) => {
-                    required.insert(name.to_owned());
-                }
+                Some(Mark::Optional) => required.retain(|other| *other != name),
+                Some(Mark::Required) => required.push(name),
                 None => {}
             }
             // What holds only under a condition cannot narrow what always holds.
@@ -407,7 +401,9 @@ impl Reader<'_> {
         if conditional {
             return;
         }
-        merged.required.append(&mut required);
+        merged
+            .required
+            .extend(required.into_iter().map(ToOwned::to_owned));
         merged
             .items
             .extend(schema.get("items").map(|items| items.place));
