@@ -7,6 +7,8 @@ mod types;
 use crate::model::{Item, Model, Presence, Ty};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use types::Derive;
 
@@ -15,10 +17,11 @@ type Home<'m> = BTreeMap<&'m str, &'m str>;
 
 /// The whole of the generated code.
 pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) -> TokenStream {
-    let derives: Vec<Derive> = derives
-        .iter()
-        .filter_map(|path| Derive::parse(path))
-        .collect();
+    let derives = derives.iter().filter_map(|path| Derive::parse(path));
+    let context = Context {
+        derives: derives.collect(),
+        docs: RefCell::default(),
+    };
     let home: Home<'_> = model
         .modules
         .iter()
@@ -32,7 +35,7 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
         .any(|item| matches!(item, Item::Struct(item) if item.deprecated.is_some()));
     let allow = deprecated.then(|| quote! { #[allow(deprecated)] });
     let modules = model.modules.iter().map(|(name, items)| {
-        let module = types_module(name, items, &home, &derives);
+        let module = types_module(name, items, &home, &context);
         quote! { #allow #module }
     });
     let names = model.modules.keys().map(|name| ident(name));
@@ -60,7 +63,7 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
     }
 }
 
-fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[Derive]) -> TokenStream {
+fn types_module(name: &str, items: &[Item], home: &Home<'_>, context: &Context) -> TokenStream {
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut has_map = false;
     let received = items.iter().filter_map(|item| match item {
@@ -107,7 +110,7 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[Derive])
     let unions = (!unions.is_empty()).then(|| quote! { ::ucp_runtime::impl_union!(#(#unions),*); });
     let bodies = items
         .iter()
-        .map(|item| Lazy(move |tokens: &mut TokenStream| types::render(item, derives, tokens)));
+        .map(|item| Lazy(move |tokens: &mut TokenStream| types::render(item, context, tokens)));
     let name = ident(name);
     quote! {
         #docs
@@ -162,6 +165,25 @@ fn ident(name: &str) -> Ident {
     match name.strip_prefix("r#") {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
         None => Ident::new(name, Span::call_site()),
+    }
+}
+
+/// What all types are written with.
+struct Context {
+    derives: Vec<Derive>,
+    /// Doc comments by their text: the members of several views say the same.
+    docs: RefCell<FxHashMap<String, TokenStream>>,
+}
+
+impl Context {
+    /// [`doc`], made once a text.
+    fn doc(&self, text: &str) -> TokenStream {
+        if let Some(known) = self.docs.borrow().get(text) {
+            return known.clone();
+        }
+        let made = doc(text).into_token_stream();
+        self.docs.borrow_mut().insert(text.to_owned(), made.clone());
+        made
     }
 }
 

@@ -1,16 +1,16 @@
 //! Structs, vocabularies and unions.
 
 use super::rules::rules;
-use super::{Lazy, doc, ident, ty};
+use super::{Context, Lazy, doc, ident, ty};
 use crate::model::{Field, Item, Presence, Struct, Ty, Union, Vocabulary};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 
-pub(super) fn render(item: &Item, derives: &[Derive], tokens: &mut TokenStream) {
+pub(super) fn render(item: &Item, context: &Context, tokens: &mut TokenStream) {
     match item {
-        Item::Struct(item) => structure(item, derives, tokens),
-        Item::Vocabulary(item) => vocabulary(item, derives, tokens),
-        Item::Union(item) => union(item, derives, tokens),
+        Item::Struct(item) => structure(item, context, tokens),
+        Item::Vocabulary(item) => vocabulary(item, context, tokens),
+        Item::Union(item) => union(item, context, tokens),
     }
 }
 
@@ -57,9 +57,9 @@ fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
     })
 }
 
-fn structure(item: &Struct, derives: &[Derive], tokens: &mut TokenStream) {
+fn structure(item: &Struct, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&item.name);
-    let docs = doc(&item.docs);
+    let docs = context.doc(&item.docs);
     let mut own = vec!["Clone", "PartialEq"];
     if item.total {
         own.push("Eq");
@@ -67,17 +67,18 @@ fn structure(item: &Struct, derives: &[Derive], tokens: &mut TokenStream) {
     if item.sent && item.empty {
         own.push("Default");
     }
-    let derive = derive(&own, derives, item.total);
+    let derive = derive(&own, &context.derives, item.total);
     let attribute = deprecated(item.deprecated.as_ref());
     let fields = item
         .fields
         .iter()
-        .map(|of| Lazy(move |tokens: &mut TokenStream| field(of, tokens)));
+        .map(|of| Lazy(move |tokens: &mut TokenStream| field(of, context, tokens)));
     let complex = item
         .fields
         .iter()
         .any(|field| depth(&field.ty) > 4)
         .then(|| quote! { #[allow(clippy::type_complexity)] });
+    let rest = context.doc("Members that the contract does not declare, as they arrived.");
     tokens.extend(quote! {
         #docs
         #attribute
@@ -86,13 +87,13 @@ fn structure(item: &Struct, derives: &[Derive], tokens: &mut TokenStream) {
         #[non_exhaustive]
         pub struct #name {
             #(#fields)*
-            /// Members that the contract does not declare, as they arrived.
+            #rest
             pub extra: wire::Map,
         }
     });
     if item.sent {
         tokens.extend(complex);
-        constructor(item, &name, tokens);
+        constructor(item, &name, context, tokens);
     }
     facts(item, &name, tokens);
     object(item, &name, tokens);
@@ -187,13 +188,13 @@ fn depth(of: &Ty) -> usize {
     depth
 }
 
-fn field(field: &Field, tokens: &mut TokenStream) {
+fn field(field: &Field, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&field.ident);
     let of = ty(&field.ty);
     if matches!(field.presence, Presence::Constant(_)) {
         return;
     }
-    doc(&field.docs).to_tokens(tokens);
+    tokens.extend(context.doc(&field.docs));
     tokens.extend(deprecated(field.deprecated.as_ref()));
     tokens.extend(match field.presence {
         Presence::Optional => quote! { pub #name: Option<#of>, },
@@ -203,7 +204,7 @@ fn field(field: &Field, tokens: &mut TokenStream) {
 }
 
 /// `new` with what is required, and a setter for each of the rest.
-fn constructor(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+fn constructor(item: &Struct, name: &Ident, context: &Context, tokens: &mut TokenStream) {
     let required: Vec<&Field> = item
         .fields
         .iter()
@@ -260,7 +261,7 @@ fn constructor(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
             }
         }
     });
-    let docs = doc(if required.is_empty() {
+    let docs = context.doc(if required.is_empty() {
         "With nothing set."
     } else {
         "With what the contract requires; the rest is unset."
@@ -412,12 +413,12 @@ fn from_text(name: &Ident, required: &[&Field]) -> Option<TokenStream> {
     })
 }
 
-fn vocabulary(item: &Vocabulary, derives: &[Derive], tokens: &mut TokenStream) {
+fn vocabulary(item: &Vocabulary, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&item.name);
-    let docs = doc(&item.docs);
+    let docs = context.doc(&item.docs);
     let derive = derive(
         &["Clone", "Debug", "PartialEq", "Eq", "Hash"],
-        derives,
+        &context.derives,
         true,
     );
     let variants: Vec<Ident> = item
@@ -440,16 +441,16 @@ fn vocabulary(item: &Vocabulary, derives: &[Derive], tokens: &mut TokenStream) {
     });
 }
 
-fn union(item: &Union, derives: &[Derive], tokens: &mut TokenStream) {
+fn union(item: &Union, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&item.name);
     let text = &item.name;
-    let docs = doc(&item.docs);
+    let docs = context.doc(&item.docs);
     let own: &[&str] = if item.total {
         &["Clone", "Debug", "PartialEq", "Eq"]
     } else {
         &["Clone", "Debug", "PartialEq"]
     };
-    let derive = derive(own, derives, item.total);
+    let derive = derive(own, &context.derives, item.total);
     let rules = rules(&item.rules);
     let variants: Vec<Ident> = item.arms.iter().map(|arm| ident(&arm.variant)).collect();
     let types: Vec<_> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
