@@ -92,6 +92,8 @@ pub(super) struct Merged {
     implied: Types,
     /// Members that some branch leaves out of this view.
     omitted: BTreeSet<String>,
+    /// Whether a mark had a part in it; without one, it is the same in every view.
+    marked: bool,
 }
 
 impl Merged {
@@ -206,12 +208,19 @@ impl Reader<'_> {
 
     /// Intersects all schemas at `places`, in a view.
     pub(super) fn merge(&mut self, places: &[Place], view: &View) -> Rc<Merged> {
+        if let Some(known) = self.unmarked.get(places) {
+            return Rc::clone(known);
+        }
         let key = (places.to_vec(), view.clone());
         if let Some(known) = self.merged.get(&key) {
             return Rc::clone(known);
         }
         let merged = Rc::new(self.intersection(places, view));
-        self.merged.insert(key, Rc::clone(&merged));
+        if merged.marked {
+            self.merged.insert(key, Rc::clone(&merged));
+        } else {
+            self.unmarked.insert(key.0, Rc::clone(&merged));
+        }
         merged
     }
 
@@ -364,10 +373,15 @@ impl Reader<'_> {
             .collect();
         let properties = schema.get("properties");
         for (name, property) in properties.into_iter().flat_map(At::members) {
-            let marked = marks::mark(property, view).unwrap_or_else(|message| {
-                self.problem(property.place, Code::Schema, message, None);
+            let marked = if marks::is_marked(property) {
+                merged.marked = true;
+                marks::mark(property, view).unwrap_or_else(|message| {
+                    self.problem(property.place, Code::Schema, message, None);
+                    None
+                })
+            } else {
                 None
-            });
+            };
             match marked.as_ref().map(|marked| marked.mark) {
                 Some(Mark::Omit) => {
                     required.retain(|other| *other != name);
@@ -410,6 +424,7 @@ impl Reader<'_> {
         if let Some(additional) = schema.get("additionalProperties")
             && additional.is_object()
         {
+            merged.marked |= marks::is_marked(additional);
             let omitted = marks::mark(additional, view)
                 .ok()
                 .flatten()

@@ -41,6 +41,11 @@ pub(crate) struct Marked {
     pub(crate) transition: Option<String>,
 }
 
+/// Whether a property has a mark in any view.
+pub(crate) fn is_marked(property: At<'_>) -> bool {
+    property.has("ucp_request") || property.has("ucp_response")
+}
+
 /// The mark of a property in a view. `Ok(None)` when it has none, which is also the case when the
 /// object form does not list the operation. `Err` says what is wrong with the mark.
 pub(crate) fn mark(property: At<'_>, view: &View) -> Result<Option<Marked>, String> {

@@ -231,6 +231,8 @@ pub(crate) struct Reader<'a> {
     known: FxHashMap<(Vec<Place>, View), Type>,
     closures: FxHashMap<Place, Rc<FxHashSet<Place>>>,
     merged: FxHashMap<(Vec<Place>, View), Rc<Merged>>,
+    /// What is the same in every view.
+    unmarked: FxHashMap<Vec<Place>, Rc<Merged>>,
     /// The types that are being read, the outermost first.
     open: Vec<(Vec<Place>, View)>,
     checked: FxHashSet<Place>,
@@ -247,6 +249,7 @@ impl<'a> Reader<'a> {
             open: Vec::new(),
             closures: FxHashMap::default(),
             merged: FxHashMap::default(),
+            unmarked: FxHashMap::default(),
             checked: FxHashSet::default(),
         }
     }
