@@ -112,11 +112,14 @@ impl Generated {
             "/// `{inside}`{}.\npub mod {name} {{ include!({file:?}); }}",
             if extended { " with its extensions" } else { "" }
         )?;
-        // Every generated type implements one of three traits.
+        // Types stand in modules; so do the markers of operations, which hold nothing.
         let types: BTreeSet<&str> = source
             .lines()
-            .filter_map(|line| line.trim().strip_prefix("impl wire::")?.split_once(" for "))
-            .map(|(_, name)| name.trim_end_matches([' ', '{']))
+            .filter_map(|line| line.strip_prefix("    pub ")?.strip_suffix(" {"))
+            .filter_map(|item| {
+                let name = item.strip_prefix("struct ");
+                name.or_else(|| item.strip_prefix("enum "))
+            })
             .collect();
         let arms: String = types
             .iter()

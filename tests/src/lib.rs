@@ -30,4 +30,5 @@ pub mod rules;
 pub mod shared;
 pub mod source;
 pub mod synthetic;
+mod table;
 pub mod types;

@@ -145,21 +145,19 @@ fn header_list(expression: &Expr) -> Vec<(String, bool)> {
         .elems
         .iter()
         .map(|element| {
-            let Expr::Struct(header) = element else {
-                panic!("a header is not a struct")
+            let Expr::Call(header) = element else {
+                panic!("a header is not a call")
             };
-            let mut name = String::new();
-            let mut required = false;
-            for field in &header.fields {
-                match &field.expr {
-                    Expr::Lit(literal) => match &literal.lit {
-                        Lit::Str(value) => name = value.value(),
-                        Lit::Bool(value) => required = value.value,
-                        _ => panic!("a header has another member"),
-                    },
-                    _ => panic!("a header is not literal"),
-                }
-            }
+            let Expr::Path(kind) = &*header.func else {
+                panic!("a header is not made by a name")
+            };
+            let kind = kind.path.segments.last().map(|last| last.ident.to_string());
+            let required = match kind.as_deref() {
+                Some("required") => true,
+                Some("optional") => false,
+                _ => panic!("a header is required or optional"),
+            };
+            let name = header.args.first().map(text).unwrap_or_default();
             (name, required)
         })
         .collect()

@@ -3,6 +3,7 @@
 
 use crate::rules::Rule;
 use crate::source::{text, type_name};
+use crate::table::{Entry, Group, Table};
 use std::collections::BTreeMap;
 use syn::{Attribute, Expr, File, FnArg, ImplItem, Item as Source, ItemImpl, Lit, Pat, Stmt, Type};
 
@@ -160,33 +161,57 @@ impl Types {
             };
             declared.insert(name, (item, attributes));
         }
+        let tables = items.iter().filter_map(|item| match item {
+            Source::Macro(item) => Table::read(&item.mac),
+            _ => None,
+        });
+        let mut found: Vec<(String, Shape, Vec<Rule>)> = Vec::new();
+        for table in tables {
+            let name = table.name.to_string();
+            let own = inherent(items, &name);
+            found.push(match (table.of.as_str(), declared.get(&name)) {
+                ("object", Some((Source::Struct(item), _))) => {
+                    let shape = Shape::Struct(structure(item, &table, &own));
+                    (
+                        name,
+                        shape,
+                        fact(&table, &own, "RULES")
+                            .map(Rule::read)
+                            .unwrap_or_default(),
+                    )
+                }
+                ("vocabulary", Some((Source::Enum(item), _))) => {
+                    let values = vocabulary(item, &table);
+                    (name, Shape::Vocabulary(values), Vec::new())
+                }
+                ("setters", Some((Source::Struct(item), _))) => {
+                    setters(item, &table);
+                    continue;
+                }
+                (of, _) => panic!("{of}!({name}) is about no type of its kind"),
+            });
+        }
         for implementation in items {
             let Source::Impl(implementation) = implementation else {
                 continue;
             };
             let name = type_name(&implementation.self_ty);
-            let Some((path, _)) = &implementation.trait_ else {
-                continue;
-            };
-            let kind = path.segments.last().map(|last| last.ident.to_string());
-            let shape = match (kind.as_deref(), declared.get(&name)) {
-                (Some("Object"), Some((Source::Struct(item), _))) => {
-                    Shape::Struct(structure(item, implementation))
-                }
-                (Some("Vocabulary"), Some((Source::Enum(item), _))) => {
-                    Shape::Vocabulary(vocabulary(item, implementation))
-                }
-                (Some("Union"), Some((Source::Enum(item), _))) => union(item, implementation),
-                _ => continue,
-            };
+            let of = implementation.trait_.as_ref();
+            let of = of.and_then(|(path, _)| path.segments.last());
+            if let Some((Source::Enum(item), _)) = declared.get(&name)
+                && of.is_some_and(|of| of.ident == "Union")
+            {
+                let rules = constant(implementation, "RULES").map(Rule::read);
+                found.push((name, union(item, implementation), rules.unwrap_or_default()));
+            }
+        }
+        for (name, shape, rules) in found {
             let attributes = declared.get(&name).map_or(&[][..], |(_, all)| *all);
             let item = Item {
                 shape,
                 docs: docs(attributes),
                 deprecated: deprecated(attributes),
-                rules: constant(implementation, "RULES")
-                    .map(Rule::read)
-                    .unwrap_or_default(),
+                rules,
             };
             assert!(
                 self.items.insert(name.clone(), item).is_none(),
@@ -369,88 +394,72 @@ fn strings(implementation: &ItemImpl, name: &str) -> Vec<String> {
     array.elems.iter().map(text).collect()
 }
 
-/// `receiver.method(arguments…)?`, with or without the question mark.
-fn call(expression: &Expr) -> Option<(String, Vec<&Expr>)> {
-    match expression {
-        Expr::Try(inner) => call(&inner.expr),
-        Expr::MethodCall(call) => Some((call.method.to_string(), call.args.iter().collect())),
+/// The constants of a type that belong to no trait.
+fn inherent<'i>(items: &'i [Source], name: &str) -> Vec<&'i ItemImpl> {
+    let implementations = items.iter().filter_map(|item| match item {
+        Source::Impl(item) if item.trait_.is_none() && type_name(&item.self_ty) == name => {
+            Some(item)
+        }
         _ => None,
-    }
+    });
+    implementations.collect()
 }
 
-/// How a member is read, without `.get()` or `.map(wire::SafeInteger::get)` behind it, and whether
-/// one of them was there: the integer is then read within 2^53.
-fn reading(expression: &Expr) -> (&Expr, bool) {
-    match expression {
-        Expr::MethodCall(then) if matches!(&*then.receiver, Expr::Try(_)) => (&then.receiver, true),
-        other => (other, false),
-    }
+/// A constant of a type, which is there exactly where its table names it.
+fn fact<'i>(table: &Table, own: &[&'i ItemImpl], name: &str) -> Option<&'i Expr> {
+    let found = own.iter().find_map(|item| constant(item, name));
+    let named = table.facts.iter().any(|fact| fact == name);
+    assert_eq!(found.is_some(), named, "{}: {name}", table.name);
+    found
 }
 
-/// The fields that the struct has, as reading and writing treat them. The two must agree.
-fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
+/// The fields that the struct has, as its table reads and writes them.
+fn structure(item: &syn::ItemStruct, table: &Table, own: &[&ItemImpl]) -> Struct {
     let name = &item.ident;
     let mut fields: BTreeMap<String, (&syn::Field, Ty)> = BTreeMap::new();
     for field in &item.fields {
         let ident = field.ident.as_ref().map(ToString::to_string);
         fields.insert(ident.unwrap_or_default(), (field, ty(&field.ty)));
     }
+    let secrets = fact(table, own, "SECRETS").is_some();
     let mut found = Struct {
+        // The table keeps what it does not name there.
         open: matches!(fields.remove("extra"), Some((_, Ty::FreeForm))),
-        secrets: strings(implementation, "SECRETS"),
+        secrets: own
+            .iter()
+            .filter(|_| secrets)
+            .flat_map(|item| strings(item, "SECRETS"))
+            .collect(),
         ..Struct::default()
     };
-    let mut written: BTreeMap<String, String> = BTreeMap::new();
-    let mut keeps_rest = (false, false);
-    for statement in function(implementation, "read_members") {
-        match statement {
-            // `members.constant("type", "error")?;`
-            Stmt::Expr(expression, Some(_)) => {
-                let Some((how, arguments)) = call(expression) else {
-                    panic!("{name}: a statement that reads nothing")
-                };
-                assert_eq!(how, "constant", "{name}");
-                let [wire, value] = arguments.as_slice() else {
-                    panic!("{name}: a constant has a name and a value")
-                };
-                let member = Member {
-                    required: true,
-                    ty: Ty::Constant(text(value)),
-                    safe: false,
-                    docs: String::new(),
-                    deprecated: false,
-                };
-                found.members.insert(text(wire), member);
-            }
-            // `Ok(Self { url: members.required("url")?, …, extra: members.rest() })`
-            Stmt::Expr(Expr::Call(ok), None) => {
-                let Some(Expr::Struct(literal)) = ok.args.first() else {
-                    panic!("{name}: reading ends with a struct")
-                };
-                for value in &literal.fields {
-                    let syn::Member::Named(ident) = &value.member else {
-                        panic!("{name}: a field without a name")
+    for group in &table.groups {
+        let how = group.how.as_str();
+        for entry in &group.entries {
+            let (wire, member) = match entry {
+                Entry::Constant(wire, value) => {
+                    assert_eq!(how, "constant", "{name}");
+                    let member = Member {
+                        required: true,
+                        ty: Ty::Constant(value.clone()),
+                        safe: false,
+                        docs: String::new(),
+                        deprecated: false,
                     };
-                    let (value, safe) = reading(&value.expr);
-                    let Some((how, arguments)) = call(value) else {
-                        panic!("{name}.{ident} is not read")
-                    };
-                    if how == "rest" {
-                        keeps_rest.0 = ident == "extra";
-                        continue;
-                    }
-                    let wire = arguments.first().map(|wire| text(wire)).unwrap_or_default();
-                    let Some((field, of)) = fields.remove(&ident.to_string()) else {
+                    (wire.clone(), member)
+                }
+                Entry::Name(ident, wire) => {
+                    let Some((field, of)) = fields.remove(ident) else {
                         panic!("{name}.{ident} is read and not declared")
                     };
-                    let (required, ty) = match (how.as_str(), of) {
-                        ("required", of) => (true, of),
-                        ("optional", Ty::Nullable(of)) => (false, *of),
+                    let (required, ty) = match (how, of) {
+                        ("required" | "safe", of) => (true, of),
+                        ("optional" | "optional_safe", Ty::Nullable(of)) => (false, *of),
                         ("nullable", Ty::Nullable(of)) if matches!(*of, Ty::Nullable(_)) => {
                             (false, *of)
                         }
                         (how, of) => panic!("{name}.{ident} is {of:?} and read as {how}"),
                     };
+                    let safe = matches!(how, "safe" | "optional_safe");
                     assert!(!safe || ty == Ty::Integer, "{name}.{ident} is no integer");
                     let member = Member {
                         required,
@@ -459,14 +468,14 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
                         docs: docs(&field.attrs),
                         deprecated: deprecated(&field.attrs),
                     };
-                    written.insert(ident.to_string(), wire.clone());
-                    assert!(
-                        found.members.insert(wire.clone(), member).is_none(),
-                        "{name} reads `{wire}` twice"
-                    );
+                    (wire.as_ref().unwrap_or(ident).clone(), member)
                 }
-            }
-            _ => panic!("{name}: a statement that reads nothing"),
+                Entry::Nested(group) => panic!("{name}: {} among members", group.how),
+            };
+            assert!(
+                found.members.insert(wire.clone(), member).is_none(),
+                "{name} reads `{wire}` twice"
+            );
         }
     }
     assert!(
@@ -474,111 +483,66 @@ fn structure(item: &syn::ItemStruct, implementation: &ItemImpl) -> Struct {
         "{name}: {:?} are not read",
         fields.keys()
     );
-    for statement in function(implementation, "write_members") {
-        let Stmt::Expr(expression, _) = statement else {
-            panic!("{name}: a statement that writes nothing")
-        };
-        let Some((how, arguments)) = call(expression) else {
-            panic!("{name}: a statement that writes nothing")
-        };
-        if how == "put_rest" {
-            keeps_rest.1 = true;
-            continue;
-        }
-        let [wire, value] = arguments.as_slice() else {
-            panic!("{name}: a member has a name and a value")
-        };
-        let wire = text(wire);
-        let member = found.members.get(&wire);
-        let Some(member) = member else {
-            panic!("{name} writes `{wire}` and does not read it")
-        };
-        match value {
-            Expr::Lit(_) => assert_eq!(member.ty, Ty::Constant(text(value)), "{name}.{wire}"),
-            value => {
-                let ident = field_of_self(value);
-                assert_eq!(
-                    written.remove(&ident).as_ref(),
-                    Some(&wire),
-                    "{name}.{ident}"
-                );
-                let right = if member.required {
-                    "put"
-                } else {
-                    "put_optional"
-                };
-                assert_eq!(how, right, "{name}.{wire}");
-            }
-        }
-    }
-    assert!(written.is_empty(), "{name}: {written:?} are not written");
-    let mut members = strings(implementation, "MEMBERS");
-    members.sort();
-    assert!(members.iter().eq(found.members.keys()), "{name}: MEMBERS");
-    found.open &= keeps_rest == (true, true);
     found
 }
 
-/// `code` for `&self.code`.
-fn field_of_self(expression: &Expr) -> String {
-    if let Expr::Reference(reference) = expression
-        && let Expr::Field(field) = &*reference.expr
-        && let syn::Member::Named(ident) = &field.member
-    {
-        return ident.to_string();
+/// That each setter of the table is of a field, and takes what the field holds.
+fn setters(item: &syn::ItemStruct, table: &Table) {
+    let name = &item.ident;
+    let check = |group: &Group, list: bool| {
+        for entry in &group.entries {
+            let Entry::Name(ident, _) = entry else {
+                panic!("{name}: a setter without a field")
+            };
+            let field = item
+                .fields
+                .iter()
+                .find(|field| field.ident.as_ref().is_some_and(|name| name == ident));
+            let of = match group.how.as_str() {
+                "String" => Ty::Text,
+                "bool" => Ty::Boolean,
+                "i64" => Ty::Integer,
+                "f64" => Ty::Number,
+                other => Ty::Named(other.to_owned()),
+            };
+            let of = if list { Ty::List(Box::new(of)) } else { of };
+            let of = Ty::Nullable(Box::new(of));
+            assert_eq!(field.map(|field| ty(&field.ty)), Some(of), "{name}.{ident}");
+        }
+    };
+    for group in &table.groups {
+        if group.how != "list" {
+            check(group, false);
+            continue;
+        }
+        for entry in &group.entries {
+            let Entry::Nested(group) = entry else {
+                panic!("{name}: a list of nothing")
+            };
+            check(group, true);
+        }
     }
-    panic!("not a field of `self`")
 }
 
-/// The strings of a vocabulary. The arms that stand for them must be those that write them.
-fn vocabulary(item: &syn::ItemEnum, implementation: &ItemImpl) -> Vec<String> {
+/// The strings of a vocabulary. The table must name the arms that are there.
+fn vocabulary(item: &syn::ItemEnum, table: &Table) -> Vec<String> {
     let name = &item.ident;
-    let read = match function(implementation, "known") {
-        [Stmt::Expr(Expr::Call(some), None)] => some.args.first().map(arms).unwrap_or_default(),
-        _ => panic!("{name}: `known` is not a match"),
-    };
-    let read: Vec<(String, String)> = read
-        .into_iter()
-        .filter_map(|(pattern, body)| match pattern {
-            Pat::Lit(literal) => match &literal.lit {
-                Lit::Str(value) => Some((value.value(), variant(body))),
-                _ => None,
-            },
-            _ => None,
-        })
-        .collect();
-    let written = match function(implementation, "as_str") {
-        [Stmt::Expr(expression, None)] => arms(expression),
-        _ => panic!("{name}: `as_str` is not a match"),
-    };
-    let written: Vec<(String, String)> = written
-        .into_iter()
-        .filter_map(|(pattern, body)| match (pattern, body) {
-            (Pat::Path(path), Expr::Lit(_)) => Some((text(body), last(&path.path))),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(read, written, "{name}");
+    let (mut arms, mut values) = (Vec::new(), Vec::new());
+    for entry in table.groups.iter().flat_map(|group| &group.entries) {
+        let Entry::Name(arm, Some(value)) = entry else {
+            panic!("{name}: an arm without a string")
+        };
+        arms.push(arm.clone());
+        values.push(value.clone());
+    }
+    arms.push("Unknown".to_owned());
     let declared: Vec<String> = item
         .variants
         .iter()
         .map(|variant| variant.ident.to_string())
         .collect();
-    let expected: Vec<String> = read
-        .iter()
-        .map(|(_, variant)| variant.clone())
-        .chain(["Unknown".to_owned()])
-        .collect();
-    assert_eq!(declared, expected, "{name}");
-    read.into_iter().map(|(value, _)| value).collect()
-}
-
-/// The arms of a `match`.
-fn arms(expression: &Expr) -> Vec<(&Pat, &Expr)> {
-    match expression {
-        Expr::Match(of) => of.arms.iter().map(|arm| (&arm.pat, &*arm.body)).collect(),
-        _ => Vec::new(),
-    }
+    assert_eq!(declared, arms, "{name}");
+    values
 }
 
 fn last(path: &syn::Path) -> String {

@@ -1,6 +1,7 @@
 //! What is wrong with a contract or with the options, all of it in one run.
 
-use crate::source::{Place, Source};
+use crate::source::Source;
+use crate::tree::Place;
 use std::fmt;
 
 /// Which part of the options a diagnostic is about, so that a macro can underline it.
@@ -145,7 +146,7 @@ impl Diagnostics {
     pub(crate) fn at(
         &mut self,
         source: &Source,
-        place: &Place,
+        place: Place,
         code: Code,
         message: impl Into<String>,
         hint: Option<String>,
@@ -154,7 +155,7 @@ impl Diagnostics {
             code,
             message: message.into(),
             file: source.file_name(place).to_owned(),
-            pointer: place.pointer.to_string(),
+            pointer: source.at(place).pointer(),
             position: source.position(place),
             hint,
             argument: source.argument(place),

@@ -4,9 +4,9 @@ use crate::contract::{self, Contract, Operation};
 use crate::diagnostics::{Argument, Code, Diagnostics};
 use crate::model::{self, Model};
 use crate::options::{self, Options};
-use crate::schema::{Composition, Graph, Reader, Type, View};
-use crate::source::{self, FileId, Files, Place, Source};
-use serde_json::Value;
+use crate::schema::{Composition, Graph, Reader, Type, View, alternatives};
+use crate::source::{self, FileId, Files, Source};
+use crate::tree::{At, Place};
 use std::path::Path;
 
 /// Every file that the contract and the chosen extensions refer to.
@@ -61,7 +61,7 @@ pub(crate) fn load(
     let (files, entry, release) = locate(options, base, diagnostics)?;
     let mut source = Source::new(files);
     let entry = source.load_entry(&entry, diagnostics)?;
-    source.load_all(&Place::root(entry), diagnostics);
+    source.load_all(source.root(entry), diagnostics);
     let extensions = extensions(options, &mut source, diagnostics);
     Some(Loaded {
         source,
@@ -81,7 +81,7 @@ pub(crate) fn choose(
         title,
         operations,
         webhooks,
-    } = contract::read(&mut loaded.source, loaded.entry, diagnostics);
+    } = contract::read(&loaded.source, loaded.entry, diagnostics);
     let operations = select(options, operations, diagnostics);
     check_expose(options, &operations, diagnostics);
     // Who asks for some operations does not ask for what comes unasked.
@@ -104,42 +104,46 @@ pub(crate) fn types(
     chosen: Chosen,
     diagnostics: &mut Diagnostics,
 ) -> Typed {
-    let mut reader = Reader::new(&mut loaded.source, diagnostics);
     let bases = bases(
-        &mut reader,
+        &Reader::new(&loaded.source, diagnostics),
         chosen.operations.iter().chain(&chosen.webhooks),
     );
-    let compositions = compose(&mut reader, &bases, &loaded.extensions);
+    let overlays = overlays(&loaded.source, &bases, &loaded.extensions);
+    for place in overlays.iter().flat_map(|(_, places)| places) {
+        loaded.source.load_all(*place, diagnostics);
+    }
+    let mut reader = Reader::new(&loaded.source, diagnostics);
+    let compositions = compose(&mut reader, overlays);
+    let source = &loaded.source;
     let extended: Vec<(FileId, FileId)> = (compositions.iter())
         .flat_map(|of| {
-            of.overlays
-                .iter()
-                .map(|overlay| (overlay.file, of.base.file))
+            let base = source.file(of.base);
+            let overlays = of.overlays.iter();
+            overlays.map(move |overlay| (source.file(*overlay), base))
         })
         .collect();
     reader.set_compositions(compositions);
 
     let mut successes = chosen.operations.iter().filter_map(Operation::success);
     let failure = match successes.find_map(|place| error_branch(&mut reader, place)) {
-        Some(place) => reader.type_of(std::slice::from_ref(&place), &View::Response),
+        Some(place) => reader.type_of(&[place], &View::Response),
         None => Type::Any,
     };
     let operations = chosen.operations.into_iter().map(|operation| {
         let view = View::Request(operation.verb().into());
-        let body = operation.body.as_ref();
-        let request = body.map(|place| reader.type_of(std::slice::from_ref(place), &view));
+        let request = operation.body.map(|place| reader.type_of(&[place], &view));
         let success = operation.success().map_or(Type::Any, |place| {
             let mut branches = reader.branches(place);
-            branches.retain(|branch| !reader.is_error(branch));
+            branches.retain(|branch| !reader.is_error(*branch));
             let one = match branches.as_slice() {
-                [one] => one,
+                [one] => *one,
                 _ => place,
             };
-            reader.type_of(std::slice::from_ref(one), &View::Response)
+            reader.type_of(&[one], &View::Response)
         });
-        let service = operation.success().or(operation.body.as_ref());
+        let service = operation.success().or(operation.body);
         let service = service
-            .map(|place| service_of(&mut reader, place))
+            .map(|place| service_of(&reader, place))
             .unwrap_or_default();
         model::Bodies {
             operation,
@@ -151,9 +155,9 @@ pub(crate) fn types(
     });
     let operations = operations.collect();
     let webhooks = chosen.webhooks.into_iter().filter_map(|operation| {
-        let place = operation.body.as_ref()?;
-        let success = reader.type_of(std::slice::from_ref(place), &View::Response);
-        let service = service_of(&mut reader, place);
+        let place = operation.body?;
+        let success = reader.type_of(&[place], &View::Response);
+        let service = service_of(&reader, place);
         Some(model::Bodies {
             operation,
             request: None,
@@ -188,29 +192,31 @@ fn capabilities(
     bases: &[Place],
     extended: &[(FileId, FileId)],
 ) -> Vec<model::Capability> {
-    let root = |file| loaded.source.value(&Place::root(file));
-    let name = |file| root(file).and_then(source::name_of);
-    let is_base = |file: FileId| bases.iter().any(|base| base.file == file);
-    let files = (bases.iter().map(|base| base.file)).chain(loaded.extensions.iter().copied());
+    let source = &loaded.source;
+    let bases: Vec<FileId> = bases.iter().map(|base| source.file(*base)).collect();
+    let files = bases.iter().chain(&loaded.extensions);
     let mut found: Vec<model::Capability> = Vec::new();
     for file in files {
-        let (Some(schema), Some(name_of_it)) = (root(file), name(file)) else {
+        let Some(name) = source.named(*file) else {
             continue;
         };
-        if found.iter().any(|known| known.name == name_of_it) {
+        if found.iter().any(|known| known.name == name) {
             continue;
         }
-        let of_it = extended.iter().filter(|(overlay, _)| *overlay == file);
-        let mut extends: Vec<String> = match is_base(file) {
+        let of_it = extended.iter().filter(|(overlay, _)| overlay == file);
+        let mut extends: Vec<String> = match bases.contains(file) {
             true => Vec::new(),
-            false => of_it.filter_map(|(_, base)| name(*base)).collect(),
+            false => of_it
+                .filter_map(|(_, base)| Some(source.named(*base)?.to_owned()))
+                .collect(),
         };
         extends.sort();
         extends.dedup();
+        let schema = source.at(source.root(*file));
         // The schemas of January 2026 state one, as an extension of one's own may.
-        let version = schema.get("version").and_then(Value::as_str);
+        let version = schema.text("version");
         found.push(model::Capability {
-            name: name_of_it,
+            name: name.to_owned(),
             version: version
                 .filter(|version| is_date(version))
                 .unwrap_or(&loaded.release)
@@ -224,21 +230,29 @@ fn capabilities(
 }
 
 /// The versions that a schema requires of the protocol and of other capabilities.
-fn requires(schema: &Value) -> Vec<model::Bound> {
-    let requires = schema.get("requires");
-    let protocol = requires.and_then(|requires| requires.get("protocol"));
-    let others = requires.and_then(|requires| requires.get("capabilities")?.as_object());
-    let ranges = (protocol.map(|range| (None, range)).into_iter())
-        .chain((others.into_iter().flatten()).map(|(name, range)| (Some(name.clone()), range)));
-    let bound = |(capability, range): (Option<String>, &Value)| {
-        let text = |name| Some(range.get(name)?.as_str()?.to_owned());
+fn requires(schema: At<'_>) -> Vec<model::Bound> {
+    let Some(requires) = schema.get("requires") else {
+        return Vec::new();
+    };
+    let protocol = requires.get("protocol").map(|range| (None, range));
+    let others = requires
+        .get("capabilities")
+        .into_iter()
+        .flat_map(At::members);
+    let others = others.map(|(name, range)| (Some(name.to_owned()), range));
+    let bound = |(capability, range): (Option<String>, At<'_>)| {
+        let text = |name| Some(range.text(name)?.to_owned());
         Some(model::Bound {
             capability,
             min: text("min")?,
             max: text("max"),
         })
     };
-    ranges.filter_map(bound).collect()
+    protocol
+        .into_iter()
+        .chain(others)
+        .filter_map(bound)
+        .collect()
 }
 
 /// Stage `model`.
@@ -463,8 +477,11 @@ fn extensions(
         {
             Vec::from_iter(source.load_option(word, argument, diagnostics))
         } else {
-            let files =
-                source.find_named(argument, diagnostics, |name| names_extension(name, word));
+            let last = match word.rsplit('.').next() {
+                Some(last) if !word.ends_with('*') => last,
+                _ => "",
+            };
+            let files = source.find_named(argument, last, |name| names_extension(name, word));
             // A pattern asks for what there is; a name for something that must be.
             if files.is_empty() && !word.ends_with('*') {
                 let message = format!("no extension is called `{word}`");
@@ -481,7 +498,7 @@ fn extensions(
         );
     }
     for file in &found {
-        source.load_all(&Place::root(*file), diagnostics);
+        source.load_all(source.root(*file), diagnostics);
     }
     found
 }
@@ -494,19 +511,14 @@ fn names_extension(name: &str, word: &str) -> bool {
 }
 
 /// The schemas of bodies that extensions may compose onto: those of documents with a `name`.
-fn bases<'c>(
-    reader: &mut Reader<'_>,
-    operations: impl Iterator<Item = &'c Operation>,
-) -> Vec<Place> {
+fn bases<'c>(reader: &Reader<'_>, operations: impl Iterator<Item = &'c Operation>) -> Vec<Place> {
     let mut bases: Vec<Place> = Vec::new();
-    for place in operations.flat_map(|operation| operation.body.iter().chain(operation.success())) {
+    for place in
+        operations.flat_map(|operation| operation.body.into_iter().chain(operation.success()))
+    {
         for branch in reader.branches(place) {
-            let named = reader
-                .source
-                .value(&Place::root(branch.file))
-                .and_then(source::name_of)
-                .is_some();
-            if named && !bases.contains(&branch) {
+            let file = reader.source.file(branch);
+            if reader.source.named(file).is_some() && !bases.contains(&branch) {
                 bases.push(branch);
             }
         }
@@ -514,71 +526,69 @@ fn bases<'c>(
     bases
 }
 
-/// The overlays of each base: from the extensions, and from the other bases (a cart extends checkout).
-fn compose(reader: &mut Reader<'_>, bases: &[Place], extensions: &[FileId]) -> Vec<Composition> {
-    let mut files: Vec<FileId> = bases.iter().map(|base| base.file).collect();
+/// What may overlay each base: definitions of the extensions, and of the other bases (a cart extends
+/// checkout), that are called after it.
+fn overlays(source: &Source, bases: &[Place], extensions: &[FileId]) -> Vec<(Place, Vec<Place>)> {
+    let mut files: Vec<FileId> = bases.iter().map(|base| source.file(*base)).collect();
     files.extend(extensions);
     files.dedup();
-    let mut compositions = Vec::new();
-    for base in bases {
-        let Some(name) = reader
-            .source
-            .value(&Place::root(base.file))
-            .and_then(source::name_of)
-        else {
-            continue;
-        };
+    let overlays = |base: Place| {
+        let own = source.file(base);
+        let name = source.named(own)?;
+        let definition = source.at(base).name();
         let mut overlays = Vec::new();
-        for file in files.iter().filter(|file| **file != base.file) {
-            let definitions = Place::root(*file).child("$defs");
+        for file in files.iter().filter(|file| **file != own) {
+            let Some(definitions) = source.at(source.root(*file)).get("$defs") else {
+                continue;
+            };
             // The full name since 2026-04-08, the plain one before and in the cart's own overlay.
-            for key in [Some(name.as_str()), name.rsplit('.').next()]
-                .into_iter()
-                .flatten()
-            {
-                let named = definitions.child(key);
+            for key in [Some(name), name.rsplit('.').next()].into_iter().flatten() {
+                let Some(named) = definitions.get(key) else {
+                    continue;
+                };
                 // One schema for the capability, one of several, or one for each of its definitions.
-                let mut layouts = reader.alternatives(&named);
-                layouts.extend(
-                    base.last()
-                        .map(|definition| named.child("$defs").child(definition)),
-                );
-                layouts.push(named);
-                for overlay in layouts {
-                    // An overlay of a base includes it: that tells overlays of one name apart.
-                    if reader.closure(&overlay).contains(base) && !overlays.contains(&overlay) {
-                        overlays.push(overlay);
-                    }
-                }
+                overlays.extend(alternatives(named));
+                overlays.extend(definition.and_then(|definition| {
+                    let inner = named.get("$defs")?.get(definition)?;
+                    Some(inner.place)
+                }));
+                overlays.push(named.place);
+            }
+        }
+        Some((base, overlays))
+    };
+    bases.iter().filter_map(|base| overlays(*base)).collect()
+}
+
+/// The overlays of each base. An overlay includes its base: that tells overlays of one name apart.
+fn compose(reader: &mut Reader<'_>, overlays: Vec<(Place, Vec<Place>)>) -> Vec<Composition> {
+    let mut compositions = Vec::new();
+    for (base, candidates) in overlays {
+        let mut overlays = Vec::new();
+        for overlay in candidates {
+            if reader.closure(overlay).contains(&base) && !overlays.contains(&overlay) {
+                overlays.push(overlay);
             }
         }
         if !overlays.is_empty() {
-            compositions.push(Composition {
-                base: base.clone(),
-                overlays,
-            });
+            compositions.push(Composition { base, overlays });
         }
     }
     compositions
 }
 
-fn error_branch(reader: &mut Reader<'_>, place: &Place) -> Option<Place> {
+fn error_branch(reader: &mut Reader<'_>, place: Place) -> Option<Place> {
     reader
         .branches(place)
         .into_iter()
-        .find(|branch| reader.is_error(branch))
+        .find(|branch| reader.is_error(*branch))
 }
 
 /// The service that an operation belongs to: the first three labels of its capability's name.
-fn service_of(reader: &mut Reader<'_>, place: &Place) -> String {
+fn service_of(reader: &Reader<'_>, place: Place) -> String {
     let branch = reader.branches(place).into_iter().next();
     let name = branch
-        .and_then(|branch| {
-            reader
-                .source
-                .value(&Place::root(branch.file))
-                .and_then(source::name_of)
-        })
+        .and_then(|branch| reader.source.named(reader.source.file(branch)))
         .unwrap_or_default();
     name.split('.').take(3).collect::<Vec<_>>().join(".")
 }

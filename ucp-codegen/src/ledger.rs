@@ -217,29 +217,21 @@ pub(crate) fn lookup(table: Table, keyword: &str) -> Option<Use> {
     }
     table
         .iter()
-        .find(|(name, _)| *name == keyword)
+        .find(|(name, _)| name.len() == keyword.len() && *name == keyword)
         .map(|(_, usage)| *usage)
 }
 
-/// Reports every keyword of an object that the ledger refuses or does not know.
-pub(crate) fn check<'k>(
-    table: Table,
-    keywords: impl Iterator<Item = &'k String>,
-    mut report: impl FnMut(&str, String, Option<String>),
-) {
-    for keyword in keywords {
-        match lookup(table, keyword) {
-            Some(Refused(why)) => report(
-                keyword,
-                format!("`{keyword}` cannot be honoured"),
-                Some(why.to_owned()),
-            ),
-            Some(_) => {}
-            None => report(
-                keyword,
-                format!("`{keyword}` is not a keyword that may stand here"),
-                Some("is it misspelt? keywords of your own begin with `x-`".to_owned()),
-            ),
-        }
+/// What is wrong with a keyword that the ledger refuses or does not know, and what to do.
+pub(crate) fn check(table: Table, keyword: &str) -> Option<(String, Option<String>)> {
+    match lookup(table, keyword) {
+        Some(Refused(why)) => Some((
+            format!("`{keyword}` cannot be honoured"),
+            Some(why.to_owned()),
+        )),
+        Some(_) => None,
+        None => Some((
+            format!("`{keyword}` is not a keyword that may stand here"),
+            Some("is it misspelt? keywords of your own begin with `x-`".to_owned()),
+        )),
     }
 }

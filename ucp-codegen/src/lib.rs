@@ -25,6 +25,7 @@ mod schema;
 mod source;
 #[doc(hidden)]
 pub mod stages;
+mod tree;
 
 pub use builder::{Builder, Error, Output, expand};
 pub use diagnostics::{Argument, Code, Diagnostic, Diagnostics};

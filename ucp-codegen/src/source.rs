@@ -3,77 +3,19 @@
 //! A place in the contract is keyed by file and JSON pointer. `#` means the file it stands in, also
 //! when that file was reached from another (JSON Schema 2020-12 section 8.2), and `$id` plays no
 //! part: published copies carry the `$id` of another copy.
+//!
+//! All that later stages read is loaded, and every reference resolved, before they begin.
 
 use crate::diagnostics::{Argument, Code, Diagnostic, Diagnostics};
 use crate::parse::parse;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
+use crate::tree::{At, Place, Tree};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::rc::Rc;
 
 /// A file of the contract, by the order of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FileId(usize);
-
-impl FileId {
-    /// A form that survives being written into a reference.
-    pub(crate) fn to_text(self) -> String {
-        self.0.to_string()
-    }
-
-    pub(crate) fn from_text(text: &str) -> Option<Self> {
-        text.parse().ok().map(Self)
-    }
-}
-
-/// A place in the contract.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) file: FileId,
-    /// RFC 6901, empty for the whole file.
-    pub(crate) pointer: Rc<str>,
-}
-
-impl Place {
-    pub(crate) fn root(file: FileId) -> Self {
-        Self {
-            file,
-            pointer: "".into(),
-        }
-    }
-
-    /// The place one step further in.
-    pub(crate) fn child(&self, token: impl fmt::Display) -> Self {
-        let mut token = token.to_string();
-        if token.contains(['~', '/']) {
-            token = token.replace('~', "~0").replace('/', "~1");
-        }
-        Self {
-            file: self.file,
-            pointer: [&self.pointer, "/", &token].concat().into(),
-        }
-    }
-
-    /// The place one step further out; `None` for a whole file.
-    pub(crate) fn parent(&self) -> Option<Self> {
-        let (parent, _) = self.pointer.rsplit_once('/')?;
-        Some(Self {
-            file: self.file,
-            pointer: parent.into(),
-        })
-    }
-
-    /// The last step of the pointer, unescaped; `None` for a whole file.
-    pub(crate) fn last(&self) -> Option<String> {
-        let (_, last) = self.pointer.rsplit_once('/')?;
-        Some(unescape(last))
-    }
-}
-
-fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
-}
 
 /// Where files come from. Paths are `/`-separated; those of a shipped release begin with its name in
 /// angle brackets, all others are relative to a folder of the machine.
@@ -141,8 +83,10 @@ impl Files {
             return Some((shipped_path(release, file.path), String::new()));
         }
         let defines = |file: &&ucp_specs::File| {
-            parse(file.path, file.text)
-                .is_ok_and(|value| value.pointer(&format!("/$defs/{wanted}")).is_some())
+            let mut tree = Tree::default();
+            file.text.contains(&wanted)
+                && parse(file.path, file.text, &mut tree)
+                    .is_ok_and(|root| tree.at(root).pointed(&format!("/$defs/{wanted}")).is_some())
         };
         let file = release.files.iter().find(defines)?;
         Some((shipped_path(release, file.path), format!("/$defs/{wanted}")))
@@ -189,7 +133,7 @@ fn join(directory: &str, path: &str) -> String {
 struct File {
     path: String,
     text: String,
-    value: Rc<Value>,
+    root: Place,
     argument: Argument,
 }
 
@@ -198,8 +142,15 @@ pub(crate) struct Source {
     files: Files,
     loaded: Vec<File>,
     by_path: BTreeMap<String, Option<FileId>>,
+    tree: Tree,
+    /// What the `$ref` of an object leads to.
+    targets: FxHashMap<Place, Place>,
     /// What references led to, by the file they stand in.
-    resolved: HashMap<(FileId, String), Place>,
+    resolved: FxHashMap<(FileId, String), Place>,
+    /// The places below which every reference is resolved.
+    followed: FxHashSet<Place>,
+    /// The texts of files that may be the ones that options name.
+    texts: BTreeMap<String, Option<String>>,
     /// The folder that absolute `https://ucp.dev/…` references are relative to.
     root: String,
 }
@@ -210,7 +161,11 @@ impl Source {
             files,
             loaded: Vec::new(),
             by_path: BTreeMap::new(),
-            resolved: HashMap::new(),
+            tree: Tree::default(),
+            targets: FxHashMap::default(),
+            resolved: FxHashMap::default(),
+            followed: FxHashSet::default(),
+            texts: BTreeMap::new(),
             root: String::new(),
         }
     }
@@ -250,49 +205,75 @@ impl Source {
     }
 
     /// Every data file in the folders of the files loaded so far and in `extensions` beside them,
-    /// whose root names it as `wanted` accepts.
+    /// whose root names it as `wanted` accepts. All names that it accepts are or end with the label
+    /// `last`; where that is empty, any may be.
     pub(crate) fn find_named(
         &mut self,
         argument: Argument,
-        diagnostics: &mut Diagnostics,
+        last: &str,
         wanted: impl Fn(&str) -> bool,
     ) -> Vec<FileId> {
-        let folders: BTreeSet<String> = self
-            .loaded
-            .iter()
-            .flat_map(|file| {
-                let folder = parent(&file.path);
+        let mut folders: BTreeSet<String> = BTreeSet::new();
+        for file in &self.loaded {
+            let folder = parent(&file.path);
+            if folders.insert(folder.to_owned()) {
                 // Types lie in a folder below those of what uses them.
-                [
-                    folder.to_owned(),
-                    parent(folder).to_owned(),
-                    join(folder, "extensions"),
-                ]
-            })
-            .collect();
+                folders.insert(parent(folder).to_owned());
+                folders.insert(join(folder, "extensions"));
+            }
+        }
         let paths: Vec<String> = folders
             .iter()
             .flat_map(|folder| self.files.list(folder))
             .collect();
         let mut found = Vec::new();
         for path in paths {
-            // Files that nothing refers to are none of our business unless they are the one wanted:
-            // a broken one is passed over.
-            let name = match self.by_path.get(&path) {
-                Some(Some(id)) => self.loaded.get(id.0).and_then(|file| name_of(&file.value)),
-                Some(None) => None,
-                None => self
-                    .files
-                    .read(&path)
-                    .ok()
-                    .and_then(|text| parse(&path, &text).ok())
-                    .and_then(|value| name_of(&value)),
+            let file = match self.by_path.get(&path) {
+                Some(file) => *file,
+                None => self.named_by(&path, argument, last, &wanted),
             };
-            if name.is_some_and(|name| wanted(&name)) {
-                found.extend(self.load_option(&path, argument, diagnostics));
-            }
+            found.extend(file.filter(|file| self.named(*file).is_some_and(&wanted)));
         }
         found
+    }
+
+    /// Loads a file that nothing referred to so far, if its name is wanted. Otherwise it is none of our
+    /// business: a broken one is passed over.
+    fn named_by(
+        &mut self,
+        path: &str,
+        argument: Argument,
+        last: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Option<FileId> {
+        if !self.texts.contains_key(path) {
+            self.texts
+                .insert(path.to_owned(), self.files.read(path).ok());
+        }
+        let text = self.texts.get(path)?.as_deref()?;
+        // JSON may spell any character as an escape.
+        if !mentions(text, last) && !text.contains("\\u") {
+            return None;
+        }
+        let root = parse(path, text, &mut self.tree).ok()?;
+        if !self.at(root).text("name").is_some_and(wanted) {
+            self.tree.truncate(root);
+            return None;
+        }
+        let text = self.texts.remove(path).flatten()?;
+        Some(self.add(path, text, root, argument))
+    }
+
+    fn add(&mut self, path: &str, text: String, root: Place, argument: Argument) -> FileId {
+        let id = FileId(self.loaded.len());
+        self.loaded.push(File {
+            path: path.to_owned(),
+            text,
+            root,
+            argument,
+        });
+        self.by_path.insert(path.to_owned(), Some(id));
+        id
     }
 
     /// `Err` says why the file cannot be read; `Ok(None)` that this was reported before, or now that
@@ -307,19 +288,12 @@ impl Source {
             return Ok(*known);
         }
         self.by_path.insert(path.to_owned(), None);
-        let text = self.files.read(path)?;
-        match parse(path, &text) {
-            Ok(value) => {
-                let id = FileId(self.loaded.len());
-                self.loaded.push(File {
-                    path: path.to_owned(),
-                    text,
-                    value: Rc::new(value),
-                    argument,
-                });
-                self.by_path.insert(path.to_owned(), Some(id));
-                Ok(Some(id))
-            }
+        let text = match self.texts.remove(path).flatten() {
+            Some(text) => text,
+            None => self.files.read(path)?,
+        };
+        match parse(path, &text, &mut self.tree) {
+            Ok(root) => Ok(Some(self.add(path, text, root, argument))),
             Err((message, position)) => {
                 diagnostics.push(Diagnostic {
                     code: Code::Syntax,
@@ -335,17 +309,28 @@ impl Source {
         }
     }
 
-    /// What a `$ref` in the file of `from` leads to, loading its file when that is new.
-    pub(crate) fn resolve(
+    /// What a `$ref` at `from` leads to, loading its file when that is new.
+    fn resolve(
         &mut self,
-        from: &Place,
+        from: Place,
         reference: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Place> {
-        let key = (from.file, reference.to_owned());
+        let key = (self.file(from), reference.to_owned());
         if let Some(known) = self.resolved.get(&key) {
-            return Some(known.clone());
+            return Some(*known);
         }
+        let found = self.lead(from, reference, diagnostics)?;
+        self.resolved.insert(key, found);
+        Some(found)
+    }
+
+    fn lead(
+        &mut self,
+        from: Place,
+        reference: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Place> {
         let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
         if file.contains("://") && published(file).is_none() {
             let message = format!("`$ref: {reference}` leads to another host");
@@ -361,7 +346,7 @@ impl Source {
         }
         let mut pointer = percent_decoded(pointer);
         let target = if file.is_empty() {
-            from.file
+            self.file(from)
         } else {
             let path = match published(file) {
                 Some(path) => match self.files.published(path) {
@@ -391,101 +376,118 @@ impl Source {
                 }
             }
         };
-        let place = Place {
-            file: target,
-            pointer: pointer.into(),
-        };
-        if self.value(&place).is_none() {
-            let message = format!(
-                "`$ref: {reference}` leads nowhere: {} has nothing at {}",
-                self.file_name(&place),
-                place.pointer
-            );
-            diagnostics.at(
-                self,
-                from,
-                Code::RefNotFound,
-                message,
-                Some(self.nearest(&place)),
-            );
-            return None;
-        }
-        self.resolved.insert(key, place.clone());
-        Some(place)
-    }
-
-    /// Names what stands where a broken pointer stops making sense.
-    fn nearest(&self, place: &Place) -> String {
-        let mut pointer: &str = &place.pointer;
-        while let Some((shorter, _)) = pointer.rsplit_once('/') {
-            pointer = shorter;
-            if let Some(Value::Object(map)) = self.value(&Place {
-                file: place.file,
-                pointer: pointer.into(),
-            }) {
-                let keys: Vec<&str> = map.keys().map(String::as_str).take(12).collect();
-                return format!(
-                    "{}#{pointer} has {}",
-                    self.file_name(place),
-                    keys.join(", ")
+        let root = self.at(self.root(target));
+        match root.walk(&pointer) {
+            Ok(found) => Some(found.place),
+            Err(last) => {
+                let name = self.file_name(root.place);
+                let message =
+                    format!("`$ref: {reference}` leads nowhere: {name} has nothing at {pointer}");
+                // What stands where the pointer stops making sense.
+                let mut nearest = Some(last).filter(|_| pointer.starts_with('/'));
+                while let Some(at) = nearest.filter(|at| !at.is_object()) {
+                    nearest = at.parent();
+                }
+                let hint = nearest.map_or_else(
+                    || "a pointer starts with `/`".to_owned(),
+                    |at| {
+                        let keys: Vec<&str> = at.members().map(|(key, _)| key).take(12).collect();
+                        format!("{name}#{} has {}", at.pointer(), keys.join(", "))
+                    },
                 );
+                diagnostics.at(self, from, Code::RefNotFound, message, Some(hint));
+                None
             }
         }
-        "a pointer starts with `/`".to_owned()
     }
 
-    /// Loads all files that a schema refers to, at any depth.
-    pub(crate) fn load_all(&mut self, place: &Place, diagnostics: &mut Diagnostics) {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![place.clone()];
+    /// Resolves every reference below a place and below what those lead to, loading their files.
+    pub(crate) fn load_all(&mut self, place: Place, diagnostics: &mut Diagnostics) {
+        let mut open = vec![place];
         while let Some(place) = open.pop() {
-            let references = self
-                .value(&place)
-                .map(|value| references(&place, value))
-                .unwrap_or_default();
-            for (at, reference) in references {
-                if let Some(target) = self.resolve(&at, &reference, diagnostics)
-                    && seen.insert(target.clone())
-                {
+            if self.is_followed(place) {
+                continue;
+            }
+            let references: Vec<(Place, String)> = self
+                .at(place)
+                .below()
+                .filter(|at| at.name() == Some("$ref"))
+                .filter_map(|at| Some((at.parent()?.place, at.as_str()?.to_owned())))
+                .collect();
+            self.followed.insert(place);
+            for (from, reference) in references {
+                if let Some(target) = self.resolve(from, &reference, diagnostics) {
+                    self.targets.insert(from, target);
                     open.push(target);
                 }
             }
         }
     }
 
-    /// The whole file of a place: a hold on it that outlives the loading of others.
-    pub(crate) fn document(&self, place: &Place) -> Option<Rc<Value>> {
-        self.loaded
-            .get(place.file.0)
-            .map(|file| Rc::clone(&file.value))
+    /// Whether what is below a place was followed with it or with what is around it.
+    fn is_followed(&self, place: Place) -> bool {
+        let mut around = Some(self.at(place));
+        while let Some(at) = around {
+            if self.followed.contains(&at.place) {
+                return true;
+            }
+            around = at.parent();
+        }
+        false
+    }
+
+    /// What the `$ref` of an object leads to. It was said when that is nowhere.
+    pub(crate) fn target(&self, place: Place) -> Option<Place> {
+        self.targets.get(&place).copied()
     }
 
     /// The value at a place.
-    pub(crate) fn value(&self, place: &Place) -> Option<&Value> {
-        self.loaded.get(place.file.0)?.value.pointer(&place.pointer)
+    pub(crate) fn at(&self, place: Place) -> At<'_> {
+        self.tree.at(place)
+    }
+
+    /// The whole of a file.
+    pub(crate) fn root(&self, file: FileId) -> Place {
+        self.loaded
+            .get(file.0)
+            .map_or_else(|| self.tree.next(), |file| file.root)
+    }
+
+    /// The file that a place is in.
+    pub(crate) fn file(&self, place: Place) -> FileId {
+        let behind = self.loaded.partition_point(|file| file.root <= place);
+        FileId(behind.saturating_sub(1))
+    }
+
+    fn loaded(&self, place: Place) -> Option<&File> {
+        self.loaded.get(self.file(place).0)
+    }
+
+    /// The root member `name` by which capability documents are known.
+    pub(crate) fn named(&self, file: FileId) -> Option<&str> {
+        self.at(self.root(file)).text("name")
     }
 
     /// The file's path, relative to the source's root.
-    pub(crate) fn file_name(&self, place: &Place) -> &str {
-        self.loaded.get(place.file.0).map_or("", |file| &file.path)
+    pub(crate) fn file_name(&self, place: Place) -> &str {
+        self.loaded(place).map_or("", |file| &file.path)
     }
 
     /// The file's name without folders and without its ending.
-    pub(crate) fn stem(&self, place: &Place) -> &str {
+    pub(crate) fn stem(&self, place: Place) -> &str {
         let path = self.file_name(place);
         let name = path.rsplit('/').next().unwrap_or(path);
         name.split('.').next().unwrap_or(name)
     }
 
-    pub(crate) fn argument(&self, place: &Place) -> Argument {
-        self.loaded
-            .get(place.file.0)
+    pub(crate) fn argument(&self, place: Place) -> Argument {
+        self.loaded(place)
             .map_or(Argument::Contract, |file| file.argument)
     }
 
     /// The line and column of a place: the file is read again by a parser that keeps them.
-    pub(crate) fn position(&self, place: &Place) -> Option<(u64, u64)> {
-        crate::position::of(&self.loaded.get(place.file.0)?.text, &place.pointer)
+    pub(crate) fn position(&self, place: Place) -> Option<(u64, u64)> {
+        crate::position::of(&self.loaded(place)?.text, &self.at(place).pointer())
     }
 
     /// The files on disk that were read, absolute when the root is.
@@ -498,28 +500,12 @@ impl Source {
     }
 }
 
-/// Every `$ref` below a place.
-fn references(place: &Place, value: &Value) -> Vec<(Place, String)> {
-    match value {
-        Value::Object(map) => {
-            let own = map
-                .get("$ref")
-                .and_then(Value::as_str)
-                .map(|reference| (place.clone(), reference.to_owned()));
-            own.into_iter()
-                .chain(
-                    map.iter()
-                        .flat_map(|(key, value)| references(&place.child(key), value)),
-                )
-                .collect()
-        }
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .flat_map(|(index, item)| references(&place.child(index), item))
-            .collect(),
-        _ => Vec::new(),
-    }
+/// Whether a word stands in a text with nothing of a name behind it.
+fn mentions(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let behind = text.as_bytes().get(at + word.len());
+        word.is_empty() || !behind.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    })
 }
 
 fn missing(path: &str, message: &str, argument: Argument, hint: Option<&str>) -> Diagnostic {
@@ -532,14 +518,6 @@ fn missing(path: &str, message: &str, argument: Argument, hint: Option<&str>) ->
         hint: hint.map(ToOwned::to_owned),
         argument,
     }
-}
-
-/// The root member `name` by which capability documents are known.
-pub(crate) fn name_of(value: &Value) -> Option<String> {
-    value
-        .get("name")
-        .and_then(Value::as_str)
-        .map(ToOwned::to_owned)
 }
 
 /// The path behind the published host, without the release's date: `schemas/shopping/cart.json`.
@@ -586,15 +564,6 @@ mod tests {
         assert_eq!(join("/x/y", "../../z.json"), "/z.json");
         assert_eq!(join("a", "../../z.json"), "../z.json");
         assert_eq!(join("a", "/z.json"), "/z.json");
-    }
-
-    #[test]
-    fn pointers_split_on_slashes_only() {
-        let place = Place::root(FileId(0))
-            .child("$defs")
-            .child("dev.ucp.shopping/x~y");
-        assert_eq!(&*place.pointer, "/$defs/dev.ucp.shopping~1x~0y");
-        assert_eq!(place.last().as_deref(), Some("dev.ucp.shopping/x~y"));
     }
 
     #[test]

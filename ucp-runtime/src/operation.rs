@@ -73,6 +73,26 @@ pub struct Header {
     pub required: bool,
 }
 
+impl Header {
+    /// One that the contract requires. Written by generated code.
+    #[must_use]
+    pub const fn required(name: &'static str) -> Self {
+        Self {
+            name,
+            required: true,
+        }
+    }
+
+    /// One that may be left out. Written by generated code.
+    #[must_use]
+    pub const fn optional(name: &'static str) -> Self {
+        Self {
+            name,
+            required: false,
+        }
+    }
+}
+
 /// Where an input goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,7 +1,7 @@
 //! Generates the same contract with progenitor and with this generator, on the same machine in one
 //! run, compiles what came out, and prints both columns.
 //!
-//! `cargo run --release -- SHARED` for the figures of a release build; `cargo run -- SHARED` adds
+//! `cargo run --release -- SHARED` for the figures of a release build; `cargo run -- SHARED` for
 //! those at opt-level 0. `SHARED` is the folder of shared data.
 
 mod bundle;
@@ -78,32 +78,35 @@ fn main() {
     );
 
     println!("## Generation, CPU, median of runs ({profile})\n");
-    println!("| what | progenitor 0.15 | ours | ratio |\n|---|--:|--:|--:|");
+    println!("| what | progenitor 0.15 | ours | ratio | bar |\n|---|--:|--:|--:|--:|");
     let (a, b) = (
         median(11, || drop(theirs_tokens())),
         median(11, || tokens(&ours)),
     );
-    println!("| tokens | {a:.1} ms | {b:.1} ms | {:.2} |", b / a);
+    println!("| tokens | {a:.1} ms | {b:.1} ms | {:.2} | 0.6 |", b / a);
     let ours_tokens = b;
     let (a, b) = (
         median(11, || drop(theirs_text())),
         median(11, || drop(text(&ours))),
     );
-    println!("| formatted text | {a:.1} ms | {b:.1} ms | {:.2} |", b / a);
+    println!(
+        "| formatted text | {a:.1} ms | {b:.1} ms | {:.2} | 0.75 |",
+        b / a
+    );
     let yaml = median(11, || tokens(&shipped));
     println!(
-        "| tokens, `release:` (our YAML) to the JSON path | | {yaml:.1} ms | {:.2} |",
+        "| tokens, `release:` (our YAML) to the JSON path | | {yaml:.1} ms | {:.2} | 1.5 |",
         yaml / ours_tokens
     );
     let plain = median(11, || tokens(&file(&draft, &[])));
     let all = median(11, || tokens(&ours_draft));
     println!(
-        "| tokens, the draft with all its extensions to 2026-04-08 | | {all:.1} ms | {:.2} |",
+        "| tokens, the draft with all its extensions to 2026-04-08 | | {all:.1} ms | {:.2} | 1.7 |",
         all / ours_tokens
     );
     let ten = median(5, || tokens(&ours_tenfold));
     println!(
-        "| tokens, ten times the draft to the draft (no extensions) | | {ten:.1} ms | {:.2} |",
+        "| tokens, ten times the draft to the draft (no extensions) | | {ten:.1} ms | {:.2} | 12 |",
         ten / plain
     );
     fs::remove_dir_all(&tenfold).ok();
@@ -112,9 +115,9 @@ fn main() {
         compile(
             &theirs_text(),
             &[
-                ("without extensions", file(&published, &[])),
-                ("with all extensions", ours),
-                ("`operations: [checkout]`", {
+                ("without extensions", "0.7", file(&published, &[])),
+                ("with all extensions", "1.0", ours),
+                ("`operations: [checkout]`", "0.35", {
                     let mut options = file(&published, &[]);
                     options.operations = vec!["checkout".to_owned()];
                     options
@@ -190,21 +193,23 @@ fn copy_tree(from: &Path, to: &Path) {
 
 /// Compiles what was generated: the CPU of `cargo check` for the crate alone, its dependencies built
 /// before.
-fn compile(theirs: &str, ours: &[(&str, Options)]) {
+fn compile(theirs: &str, ours: &[(&str, &str, Options)]) {
     let folder = std::env::temp_dir().join("ucp-peers-compile");
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ucp-runtime");
     println!("\n## Compiling, user CPU of `cargo check` for the crate alone, least of three\n");
-    println!("| what | lines | seconds | per 1,000 lines | ratio |\n|---|--:|--:|--:|--:|");
+    println!(
+        "| what | lines | seconds | per 1,000 lines | ratio | bar |\n|---|--:|--:|--:|--:|--:|"
+    );
     let dependencies = "progenitor-client = \"0.15\"\nreqwest = { version = \"0.13\", default-features = false, features = [\"json\", \"stream\", \"query\"] }\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\nbytes = \"1\"\nfutures-core = \"0.3\"\nuuid = { version = \"1\", features = [\"serde\"] }\nchrono = { version = \"0.4\", features = [\"serde\"] }\nregress = \"0.11\"\nrand = \"0.9\"\n";
     let base = check(&folder, "theirs", dependencies, theirs);
-    row("progenitor 0.15", theirs, base, base);
+    row("progenitor 0.15", theirs, base, base, "");
     let dependency = format!("ucp-runtime = {{ path = {runtime:?} }}\n");
-    for (name, options) in ours {
+    for (name, bar, options) in ours {
         let text = Builder::with_options(options.clone())
             .source()
             .unwrap_or_else(|error| panic!("{error}"));
         let seconds = check(&folder, "ours", &dependency, &text);
-        row(&format!("ours, {name}"), &text, seconds, base);
+        row(&format!("ours, {name}"), &text, seconds, base, bar);
         if *name == "with all extensions" {
             let Contract::File(path) = &options.contract else {
                 continue;
@@ -216,7 +221,7 @@ fn compile(theirs: &str, ours: &[(&str, Options)]) {
             );
             let macro_seconds = check(&folder, "ours", &dependency, &call);
             println!(
-                "| the same by `include_ucp!`, to the checked-in source | 1 | {macro_seconds:.2} | | {:.2} |",
+                "| the same by `include_ucp!`, to the checked-in source | 1 | {macro_seconds:.2} | | {:.2} | 1.25 |",
                 macro_seconds / seconds
             );
         }
@@ -224,10 +229,10 @@ fn compile(theirs: &str, ours: &[(&str, Options)]) {
     fs::remove_dir_all(&folder).ok();
 }
 
-fn row(name: &str, text: &str, seconds: f64, base: f64) {
+fn row(name: &str, text: &str, seconds: f64, base: f64, bar: &str) {
     let lines = text.lines().count();
     println!(
-        "| {name} | {lines} | {seconds:.2} | {:.2} | {:.2} |",
+        "| {name} | {lines} | {seconds:.2} | {:.3} | {:.2} | {bar} |",
         seconds * 1000.0 / lines as f64,
         seconds / base
     );

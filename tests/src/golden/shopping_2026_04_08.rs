@@ -330,54 +330,18 @@ pub mod operations {
                 Method::POST,
                 "/checkout-sessions",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(None);
@@ -402,46 +366,16 @@ pub mod operations {
             Method::GET,
             "/checkout-sessions/{id}",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[
@@ -463,54 +397,18 @@ pub mod operations {
                 Method::PUT,
                 "/checkout-sessions/{id}",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
@@ -536,54 +434,18 @@ pub mod operations {
                 Method::POST,
                 "/checkout-sessions/{id}/complete",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
@@ -608,54 +470,18 @@ pub mod operations {
                 Method::POST,
                 "/checkout-sessions/{id}/cancel",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
@@ -678,54 +504,18 @@ pub mod operations {
                 Method::POST,
                 "/carts",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(None);
@@ -749,46 +539,16 @@ pub mod operations {
             Method::GET,
             "/carts/{id}",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[
@@ -810,54 +570,18 @@ pub mod operations {
                 Method::PUT,
                 "/carts/{id}",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCart::OPERATION));
@@ -882,54 +606,18 @@ pub mod operations {
                 Method::POST,
                 "/carts/{id}/cancel",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCart::OPERATION));
@@ -953,50 +641,17 @@ pub mod operations {
             Method::POST,
             "/catalog/search",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[
@@ -1019,50 +674,17 @@ pub mod operations {
             Method::POST,
             "/catalog/lookup",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[
@@ -1085,46 +707,16 @@ pub mod operations {
             Method::GET,
             "/orders/{id}",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[
@@ -1146,50 +738,17 @@ pub mod operations {
             Method::POST,
             "/catalog/product",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[
@@ -1217,34 +776,13 @@ pub mod operations {
             Method::POST,
             "orderEvent",
             &[
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Webhook-Timestamp",
-                    required: true,
-                },
-                Header {
-                    name: "Webhook-Id",
-                    required: true,
-                },
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("UCP-Agent"),
+                Header::optional("X-API-Key"),
+                Header::required("Webhook-Timestamp"),
+                Header::required("Webhook-Id"),
             ],
         );
         type Body = super::order::Order;
@@ -1278,12 +816,7 @@ pub mod ap2_mandate {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutAp2 {
-        const NAME: &'static str = "CheckoutAp2";
-        const MEMBERS: &'static [&'static str] = &[
-            "merchant_authorization",
-            "checkout_mandate",
-        ];
+    impl CheckoutAp2 {
         const SECRETS: &'static [&'static str] = &["checkout_mandate"];
         const RULES: &'static [Check] = &[
             Check::Member(
@@ -1299,21 +832,10 @@ pub mod ap2_mandate {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                merchant_authorization: members.optional("merchant_authorization")?,
-                checkout_mandate: members.optional("checkout_mandate")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("merchant_authorization", &self.merchant_authorization)?;
-            sink.put_optional("checkout_mandate", &self.checkout_mandate)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutAp2, optional(merchant_authorization, checkout_mandate); SECRETS, RULES
+    );
     /// Signatures of both sides; a platform sends its half when completing.
     ///
     /// As `complete` requests send it.
@@ -1336,17 +858,8 @@ pub mod ap2_mandate {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(CompleteCheckoutAp2);
     impl From<&str> for CompleteCheckoutAp2 {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -1357,9 +870,7 @@ pub mod ap2_mandate {
             Self::new(only)
         }
     }
-    impl wire::Object for CompleteCheckoutAp2 {
-        const NAME: &'static str = "CompleteCheckoutAp2";
-        const MEMBERS: &'static [&'static str] = &["checkout_mandate"];
+    impl CompleteCheckoutAp2 {
         const SECRETS: &'static [&'static str] = &["checkout_mandate"];
         const RULES: &'static [Check] = &[
             Check::Member(
@@ -1371,20 +882,8 @@ pub mod ap2_mandate {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                checkout_mandate: members.required("checkout_mandate")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("checkout_mandate", &self.checkout_mandate)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(CheckoutAp2, CompleteCheckoutAp2);
+    wire::object!(CompleteCheckoutAp2, required(checkout_mandate); SECRETS, RULES);
 }
 /// Types of the contract's `buyer_consent` part.
 pub mod buyer_consent {
@@ -1419,77 +918,14 @@ pub mod buyer_consent {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `email`.
-        #[must_use]
-        pub fn email(mut self, email: impl Into<String>) -> Self {
-            self.email = Some(email.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
-        /// Sets `consent`.
-        #[must_use]
-        pub fn consent(mut self, consent: impl Into<Consent>) -> Self {
-            self.consent = Some(consent.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for BuyerWithConsent {
-        const NAME: &'static str = "BuyerWithConsent";
-        const MEMBERS: &'static [&'static str] = &[
-            "first_name",
-            "last_name",
-            "email",
-            "phone_number",
-            "consent",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                email: members.optional("email")?,
-                phone_number: members.optional("phone_number")?,
-                consent: members.optional("consent")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("email", &self.email)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_optional("consent", &self.consent)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(
+        BuyerWithConsent, String(first_name, last_name, email, phone_number),
+        Consent(consent)
+    );
+    wire::object!(
+        BuyerWithConsent, optional(first_name, last_name, email, phone_number, consent)
+    );
     /// What the buyer agreed to; an absent member means that the buyer was not asked.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -1517,69 +953,9 @@ pub mod buyer_consent {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `analytics`.
-        #[must_use]
-        pub fn analytics(mut self, analytics: bool) -> Self {
-            self.analytics = Some(analytics);
-            self
-        }
-        /// Sets `preferences`.
-        #[must_use]
-        pub fn preferences(mut self, preferences: bool) -> Self {
-            self.preferences = Some(preferences);
-            self
-        }
-        /// Sets `marketing`.
-        #[must_use]
-        pub fn marketing(mut self, marketing: bool) -> Self {
-            self.marketing = Some(marketing);
-            self
-        }
-        /// Sets `sale_of_data`.
-        #[must_use]
-        pub fn sale_of_data(mut self, sale_of_data: bool) -> Self {
-            self.sale_of_data = Some(sale_of_data);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Consent {
-        const NAME: &'static str = "Consent";
-        const MEMBERS: &'static [&'static str] = &[
-            "analytics",
-            "preferences",
-            "marketing",
-            "sale_of_data",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                analytics: members.optional("analytics")?,
-                preferences: members.optional("preferences")?,
-                marketing: members.optional("marketing")?,
-                sale_of_data: members.optional("sale_of_data")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("analytics", &self.analytics)?;
-            sink.put_optional("preferences", &self.preferences)?;
-            sink.put_optional("marketing", &self.marketing)?;
-            sink.put_optional("sale_of_data", &self.sale_of_data)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    ::ucp_runtime::impl_object!(BuyerWithConsent, Consent);
+    wire::setters!(Consent, bool(analytics, preferences, marketing, sale_of_data));
+    wire::object!(Consent, optional(analytics, preferences, marketing, sale_of_data));
 }
 /// Types of the contract's `cart` part.
 pub mod cart {
@@ -1618,68 +994,9 @@ pub mod cart {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `email`.
-        #[must_use]
-        pub fn email(mut self, email: impl Into<String>) -> Self {
-            self.email = Some(email.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Buyer {
-        const NAME: &'static str = "Buyer";
-        const MEMBERS: &'static [&'static str] = &[
-            "first_name",
-            "last_name",
-            "email",
-            "phone_number",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                email: members.optional("email")?,
-                phone_number: members.optional("phone_number")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("email", &self.email)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(Buyer, String(first_name, last_name, email, phone_number));
+    wire::object!(Buyer, optional(first_name, last_name, email, phone_number));
     /// A basket with estimated prices; it has no payment and no lifecycle.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1719,24 +1036,7 @@ pub mod cart {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Cart {
-        const NAME: &'static str = "Cart";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "id",
-            "line_items",
-            "context",
-            "signals",
-            "attribution",
-            "buyer",
-            "currency",
-            "totals",
-            "messages",
-            "links",
-            "continue_url",
-            "expires_at",
-            "discounts",
-        ];
+    impl Cart {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCart>)]),
             Check::Member(
@@ -1788,45 +1088,12 @@ pub mod cart {
                 &[Check::Is(wire::object_rules::<DiscountsObject>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                buyer: members.optional("buyer")?,
-                currency: members.required("currency")?,
-                totals: members.required("totals")?,
-                messages: members.optional("messages")?,
-                links: members.optional("links")?,
-                continue_url: members.optional("continue_url")?,
-                expires_at: members.optional("expires_at")?,
-                discounts: members.optional("discounts")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("links", &self.links)?;
-            sink.put_optional("continue_url", &self.continue_url)?;
-            sink.put_optional("expires_at", &self.expires_at)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Cart, required(ucp, id, line_items), optional(context, signals, attribution,
+        buyer), required(currency, totals), optional(messages, links, continue_url,
+        expires_at, discounts); RULES
+    );
     /// A basket with estimated prices; it has no payment and no lifecycle.
     ///
     /// As `create` requests send it.
@@ -1862,57 +1129,18 @@ pub mod cart {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<Buyer>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateCart {
-        const NAME: &'static str = "CreateCart";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "context",
-            "signals",
-            "attribution",
-            "buyer",
-            "discounts",
-        ];
+    wire::setters!(
+        CreateCart, Context(context), Signals(signals), Buyer(buyer),
+        DiscountsObjectInput(discounts)
+    );
+    impl CreateCart {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -1921,29 +1149,11 @@ pub mod cart {
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                buyer: members.optional("buyer")?,
-                discounts: members.optional("discounts")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CreateCart, required(line_items), optional(context, signals, attribution, buyer,
+        discounts); RULES
+    );
     /// The envelope of a cart; it has no payment handlers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1965,15 +1175,7 @@ pub mod cart {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseCart {
-        const NAME: &'static str = "UcpResponseCart";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseCart {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -2018,27 +1220,11 @@ pub mod cart {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpResponseCart, required(version), optional(status, services, capabilities,
+        payment_handlers); RULES
+    );
     /// A basket with estimated prices; it has no payment and no lifecycle.
     ///
     /// As `update` requests send it.
@@ -2081,34 +1267,10 @@ pub mod cart {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
-            self
-        }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<Buyer>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
             self
         }
         /// Starts an update from what was received. An update replaces everything: what it
@@ -2121,28 +1283,12 @@ pub mod cart {
         pub fn update_from(received: &Cart) -> Result<Self, wire::DecodeError> {
             wire::project(received)
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateCart {
-        const NAME: &'static str = "UpdateCart";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "line_items",
-            "context",
-            "signals",
-            "attribution",
-            "buyer",
-            "discounts",
-        ];
+    wire::setters!(
+        UpdateCart, Context(context), Signals(signals), Buyer(buyer),
+        DiscountsObjectInput(discounts)
+    );
+    impl UpdateCart {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -2151,32 +1297,11 @@ pub mod cart {
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                buyer: members.optional("buyer")?,
-                discounts: members.optional("discounts")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(Buyer, Cart, CreateCart, UcpResponseCart, UpdateCart);
+    wire::object!(
+        UpdateCart, required(id, line_items), optional(context, signals, attribution,
+        buyer, discounts); RULES
+    );
 }
 /// Types of the contract's `catalog` part.
 pub mod catalog {
@@ -2197,24 +1322,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Category {
-        const NAME: &'static str = "Category";
-        const MEMBERS: &'static [&'static str] = &["value", "taxonomy"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                value: members.required("value")?,
-                taxonomy: members.optional("taxonomy")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("value", &self.value)?;
-            sink.put_optional("taxonomy", &self.taxonomy)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(Category, required(value), optional(taxonomy));
     /// A text in one or more formats; at least one is present.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2228,27 +1336,10 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Description {
-        const NAME: &'static str = "Description";
-        const MEMBERS: &'static [&'static str] = &["plain", "html", "markdown"];
+    impl Description {
         const RULES: &'static [Check] = &[Check::MinProperties(1)];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                plain: members.optional("plain")?,
-                html: members.optional("html")?,
-                markdown: members.optional("markdown")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("plain", &self.plain)?;
-            sink.put_optional("html", &self.html)?;
-            sink.put_optional("markdown", &self.markdown)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Description, optional(plain, html, markdown); RULES);
     /// One choice of an option, and whether it fits the selection.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2265,28 +1356,9 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DetailOptionValue {
-        const NAME: &'static str = "DetailOptionValue";
-        const MEMBERS: &'static [&'static str] = &["id", "label", "available", "exists"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                label: members.required("label")?,
-                available: members.optional("available")?,
-                exists: members.optional("exists")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put("label", &self.label)?;
-            sink.put_optional("available", &self.available)?;
-            sink.put_optional("exists", &self.exists)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(
+        DetailOptionValue, optional(id), required(label), optional(available, exists)
+    );
     /// A product whose option values tell whether they fit the selection.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2331,25 +1403,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DetailProduct {
-        const NAME: &'static str = "DetailProduct";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price_range",
-            "list_price_range",
-            "media",
-            "options",
-            "variants",
-            "rating",
-            "tags",
-            "metadata",
-            "selected",
-        ];
+    impl DetailProduct {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -2378,47 +1432,13 @@ pub mod catalog {
             ),
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price_range: members.required("price_range")?,
-                list_price_range: members.optional("list_price_range")?,
-                media: members.optional("media")?,
-                options: members.optional("options")?,
-                variants: members.required("variants")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                selected: members.optional("selected")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price_range", &self.price_range)?;
-            sink.put_optional("list_price_range", &self.list_price_range)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put("variants", &self.variants)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_optional("selected", &self.selected)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        DetailProduct, required(id), optional(handle), required(title, description),
+        optional(url, categories), required(price_range), optional(list_price_range,
+        media, options), required(variants), optional(rating, tags, metadata, selected);
+        RULES
+    );
     /// Something that can be chosen about a product.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2432,27 +1452,12 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DetailProductOption {
-        const NAME: &'static str = "DetailProductOption";
-        const MEMBERS: &'static [&'static str] = &["name", "values"];
+    impl DetailProductOption {
         const RULES: &'static [Check] = &[
             Check::Member("values", &[Check::MinItems(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                values: members.required("values")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put("values", &self.values)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(DetailProductOption, required(name, values); RULES);
     /// Asks for one product in full, and can narrow its variants step by step.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2489,59 +1494,17 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `selected`.
-        #[must_use]
-        pub fn selected(
-            mut self,
-            selected: impl IntoIterator<Item = SelectedOption>,
-        ) -> Self {
-            self.selected = Some(selected.into_iter().collect());
-            self
-        }
-        /// Sets `preferences`.
-        #[must_use]
-        pub fn preferences(
-            mut self,
-            preferences: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.preferences = Some(preferences.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Sets `filters`.
-        #[must_use]
-        pub fn filters(mut self, filters: impl Into<SearchFilters>) -> Self {
-            self.filters = Some(filters.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(
+        GetProductRequest, list(SelectedOption(selected)), list(String(preferences)),
+        SearchFilters(filters), Context(context), Signals(signals)
+    );
     impl From<&str> for GetProductRequest {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -2552,47 +1515,17 @@ pub mod catalog {
             Self::new(only)
         }
     }
-    impl wire::Object for GetProductRequest {
-        const NAME: &'static str = "GetProductRequest";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "selected",
-            "preferences",
-            "filters",
-            "context",
-            "signals",
-            "attribution",
-        ];
+    impl GetProductRequest {
         const RULES: &'static [Check] = &[
             Check::Member("filters", &[Check::Is(wire::object_rules::<SearchFilters>)]),
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                selected: members.optional("selected")?,
-                preferences: members.optional("preferences")?,
-                filters: members.optional("filters")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("selected", &self.selected)?;
-            sink.put_optional("preferences", &self.preferences)?;
-            sink.put_optional("filters", &self.filters)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        GetProductRequest, required(id), optional(selected, preferences, filters,
+        context, signals, attribution); RULES
+    );
     /// The product that was asked for.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2606,9 +1539,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for GetProductResponse {
-        const NAME: &'static str = "GetProductResponse";
-        const MEMBERS: &'static [&'static str] = &["ucp", "product", "messages"];
+    impl GetProductResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
             Check::Member("product", &[Check::Is(wire::object_rules::<DetailProduct>)]),
@@ -2617,23 +1548,8 @@ pub mod catalog {
                 &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                product: members.required("product")?,
-                messages: members.optional("messages")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("product", &self.product)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(GetProductResponse, required(ucp, product), optional(messages); RULES);
     /// Which requested identifier led to a variant, and how.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2648,24 +1564,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for InputCorrelation {
-        const NAME: &'static str = "InputCorrelation";
-        const MEMBERS: &'static [&'static str] = &["id", "match"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#match: members.optional("match")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("match", &self.r#match)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(InputCorrelation, required(id), optional(r#match = "match"));
     /// Asks for products by their identifiers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2698,77 +1597,28 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `filters`.
-        #[must_use]
-        pub fn filters(mut self, filters: impl Into<SearchFilters>) -> Self {
-            self.filters = Some(filters.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for LookupRequest {
-        const NAME: &'static str = "LookupRequest";
-        const MEMBERS: &'static [&'static str] = &[
-            "ids",
-            "filters",
-            "context",
-            "signals",
-            "attribution",
-        ];
+    wire::setters!(
+        LookupRequest, SearchFilters(filters), Context(context), Signals(signals)
+    );
+    impl LookupRequest {
         const RULES: &'static [Check] = &[
             Check::Member("ids", &[Check::MinItems(1)]),
             Check::Member("filters", &[Check::Is(wire::object_rules::<SearchFilters>)]),
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ids: members.required("ids")?,
-                filters: members.optional("filters")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ids", &self.ids)?;
-            sink.put_optional("filters", &self.filters)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LookupRequest, required(ids), optional(filters, context, signals, attribution);
+        RULES
+    );
     /// The products found for the identifiers.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2783,9 +1633,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LookupResponse {
-        const NAME: &'static str = "LookupResponse";
-        const MEMBERS: &'static [&'static str] = &["ucp", "products", "messages"];
+    impl LookupResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
             Check::Member(
@@ -2801,23 +1649,8 @@ pub mod catalog {
                 &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                products: members.required("products")?,
-                messages: members.optional("messages")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("products", &self.products)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(LookupResponse, required(ucp, products), optional(messages); RULES);
     /// Something on offer in a catalog, and the variants of it that can be bought.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2859,24 +1692,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LookupResponseProduct {
-        const NAME: &'static str = "LookupResponseProduct";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price_range",
-            "list_price_range",
-            "media",
-            "options",
-            "variants",
-            "rating",
-            "tags",
-            "metadata",
-        ];
+    impl LookupResponseProduct {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -2905,45 +1721,13 @@ pub mod catalog {
             ),
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price_range: members.required("price_range")?,
-                list_price_range: members.optional("list_price_range")?,
-                media: members.optional("media")?,
-                options: members.optional("options")?,
-                variants: members.required("variants")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price_range", &self.price_range)?;
-            sink.put_optional("list_price_range", &self.list_price_range)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put("variants", &self.variants)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LookupResponseProduct, required(id), optional(handle), required(title,
+        description), optional(url, categories), required(price_range),
+        optional(list_price_range, media, options), required(variants), optional(rating,
+        tags, metadata); RULES
+    );
     /// A variant together with the requested identifiers that led to it.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2995,29 +1779,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LookupVariant {
-        const NAME: &'static str = "LookupVariant";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "sku",
-            "barcodes",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price",
-            "list_price",
-            "unit_price",
-            "availability",
-            "options",
-            "media",
-            "rating",
-            "tags",
-            "metadata",
-            "seller",
-            "inputs",
-        ];
+    impl LookupVariant {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -3038,55 +1800,13 @@ pub mod catalog {
             Check::Member("seller", &[Check::Is(wire::object_rules::<VariantSeller>)]),
             Check::Member("inputs", &[Check::MinItems(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                sku: members.optional("sku")?,
-                barcodes: members.optional("barcodes")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price: members.required("price")?,
-                list_price: members.optional("list_price")?,
-                unit_price: members.optional("unit_price")?,
-                availability: members.optional("availability")?,
-                options: members.optional("options")?,
-                media: members.optional("media")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                seller: members.optional("seller")?,
-                inputs: members.required("inputs")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("sku", &self.sku)?;
-            sink.put_optional("barcodes", &self.barcodes)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price", &self.price)?;
-            sink.put_optional("list_price", &self.list_price)?;
-            sink.put_optional("unit_price", &self.unit_price)?;
-            sink.put_optional("availability", &self.availability)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_optional("seller", &self.seller)?;
-            sink.put("inputs", &self.inputs)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LookupVariant, required(id), optional(sku, barcodes, handle), required(title,
+        description), optional(url, categories), required(price), optional(list_price,
+        unit_price, availability, options, media, rating, tags, metadata, seller),
+        required(inputs); RULES
+    );
     /// A picture, video or model.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3110,41 +1830,16 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Media {
-        const NAME: &'static str = "Media";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "url",
-            "alt_text",
-            "width",
-            "height",
-        ];
+    impl Media {
         const RULES: &'static [Check] = &[
             Check::Member("url", &[Check::Format("uri")]),
             Check::Member("width", &[Check::Minimum(1)]),
             Check::Member("height", &[Check::Minimum(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                url: members.required("url")?,
-                alt_text: members.optional("alt_text")?,
-                width: members.optional("width")?,
-                height: members.optional("height")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("url", &self.url)?;
-            sink.put_optional("alt_text", &self.alt_text)?;
-            sink.put_optional("width", &self.width)?;
-            sink.put_optional("height", &self.height)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Media, required(r#type = "type", url), optional(alt_text, width, height); RULES
+    );
     /// One choice of an option.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3157,24 +1852,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OptionValue {
-        const NAME: &'static str = "OptionValue";
-        const MEMBERS: &'static [&'static str] = &["id", "label"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                label: members.required("label")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put("label", &self.label)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(OptionValue, optional(id), required(label));
     /// Which page is wanted.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -3198,48 +1876,12 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `cursor`.
-        #[must_use]
-        pub fn cursor(mut self, cursor: impl Into<String>) -> Self {
-            self.cursor = Some(cursor.into());
-            self
-        }
-        /// Sets `limit`.
-        #[must_use]
-        pub fn limit(mut self, limit: i64) -> Self {
-            self.limit = Some(limit);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PaginationRequest {
-        const NAME: &'static str = "PaginationRequest";
-        const MEMBERS: &'static [&'static str] = &["cursor", "limit"];
+    wire::setters!(PaginationRequest, String(cursor), i64(limit));
+    impl PaginationRequest {
         const RULES: &'static [Check] = &[Check::Member("limit", &[Check::Minimum(1)])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                cursor: members.optional("cursor")?,
-                limit: members.optional("limit")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("cursor", &self.cursor)?;
-            sink.put_optional("limit", &self.limit)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PaginationRequest, optional(cursor, limit); RULES);
     /// Where this page stands.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3255,13 +1897,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PaginationResponse {
-        const NAME: &'static str = "PaginationResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "cursor",
-            "has_next_page",
-            "total_count",
-        ];
+    impl PaginationResponse {
         const RULES: &'static [Check] = &[
             Check::Member("total_count", &[Check::Minimum(0)]),
             Check::When(
@@ -3276,23 +1912,11 @@ pub mod catalog {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                cursor: members.optional("cursor")?,
-                has_next_page: members.required("has_next_page")?,
-                total_count: members.optional("total_count")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("cursor", &self.cursor)?;
-            sink.put("has_next_page", &self.has_next_page)?;
-            sink.put_optional("total_count", &self.total_count)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaginationResponse, optional(cursor), required(has_next_page),
+        optional(total_count); RULES
+    );
     /// An amount with its currency.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3308,28 +1932,13 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Price {
-        const NAME: &'static str = "Price";
-        const MEMBERS: &'static [&'static str] = &["amount", "currency"];
+    impl Price {
         const RULES: &'static [Check] = &[
             Check::Member("amount", &[Check::Minimum(0)]),
             Check::Member("currency", &[Check::Pattern("^[A-Z]{3}$")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                amount: members.required("amount")?,
-                currency: members.required("currency")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("amount", &self.amount)?;
-            sink.put("currency", &self.currency)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Price, required(amount, currency); RULES);
     /// A span of prices in `context.currency`; without that currency a business may ignore it.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -3355,51 +1964,15 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `min`.
-        #[must_use]
-        pub fn min(mut self, min: i64) -> Self {
-            self.min = Some(min);
-            self
-        }
-        /// Sets `max`.
-        #[must_use]
-        pub fn max(mut self, max: i64) -> Self {
-            self.max = Some(max);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PriceFilter {
-        const NAME: &'static str = "PriceFilter";
-        const MEMBERS: &'static [&'static str] = &["min", "max"];
+    wire::setters!(PriceFilter, i64(min, max));
+    impl PriceFilter {
         const RULES: &'static [Check] = &[
             Check::Member("min", &[Check::Minimum(0)]),
             Check::Member("max", &[Check::Minimum(0)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                min: members.optional("min")?,
-                max: members.optional("max")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("min", &self.min)?;
-            sink.put_optional("max", &self.max)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PriceFilter, optional(min, max); RULES);
     /// The lowest and the highest of several prices.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3411,28 +1984,13 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PriceRange {
-        const NAME: &'static str = "PriceRange";
-        const MEMBERS: &'static [&'static str] = &["min", "max"];
+    impl PriceRange {
         const RULES: &'static [Check] = &[
             Check::Member("min", &[Check::Is(wire::object_rules::<Price>)]),
             Check::Member("max", &[Check::Is(wire::object_rules::<Price>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                min: members.required("min")?,
-                max: members.required("max")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("min", &self.min)?;
-            sink.put("max", &self.max)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PriceRange, required(min, max); RULES);
     /// Something on offer in a catalog, and the variants of it that can be bought.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -3474,24 +2032,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Product {
-        const NAME: &'static str = "Product";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price_range",
-            "list_price_range",
-            "media",
-            "options",
-            "variants",
-            "rating",
-            "tags",
-            "metadata",
-        ];
+    impl Product {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -3520,45 +2061,12 @@ pub mod catalog {
             ),
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price_range: members.required("price_range")?,
-                list_price_range: members.optional("list_price_range")?,
-                media: members.optional("media")?,
-                options: members.optional("options")?,
-                variants: members.required("variants")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price_range", &self.price_range)?;
-            sink.put_optional("list_price_range", &self.list_price_range)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put("variants", &self.variants)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Product, required(id), optional(handle), required(title, description),
+        optional(url, categories), required(price_range), optional(list_price_range,
+        media, options), required(variants), optional(rating, tags, metadata); RULES
+    );
     /// Something that can be chosen about a product.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3572,27 +2080,12 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ProductOption {
-        const NAME: &'static str = "ProductOption";
-        const MEMBERS: &'static [&'static str] = &["name", "values"];
+    impl ProductOption {
         const RULES: &'static [Check] = &[
             Check::Member("values", &[Check::MinItems(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                values: members.required("values")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put("values", &self.values)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ProductOption, required(name, values); RULES);
     /// How buyers rate something on average.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -3616,39 +2109,18 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Rating {
-        const NAME: &'static str = "Rating";
-        const MEMBERS: &'static [&'static str] = &[
-            "value",
-            "scale_min",
-            "scale_max",
-            "count",
-        ];
+    impl Rating {
         const RULES: &'static [Check] = &[
             Check::Member("value", &[Check::Minimum(0)]),
             Check::Member("scale_min", &[Check::Minimum(0)]),
             Check::Member("scale_max", &[Check::Minimum(1)]),
             Check::Member("count", &[Check::Minimum(0)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                value: members.required("value")?,
-                scale_min: members.optional("scale_min")?,
-                scale_max: members.required("scale_max")?,
-                count: members.optional("count")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("value", &self.value)?;
-            sink.put_optional("scale_min", &self.scale_min)?;
-            sink.put("scale_max", &self.scale_max)?;
-            sink.put_optional("count", &self.count)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Rating, required(value), optional(scale_min), required(scale_max),
+        optional(count); RULES
+    );
     /// Conditions on products; all of them have to hold.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -3670,53 +2142,14 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `categories`.
-        #[must_use]
-        pub fn categories(
-            mut self,
-            categories: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.categories = Some(categories.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Sets `price`.
-        #[must_use]
-        pub fn price(mut self, price: impl Into<PriceFilter>) -> Self {
-            self.price = Some(price.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for SearchFilters {
-        const NAME: &'static str = "SearchFilters";
-        const MEMBERS: &'static [&'static str] = &["categories", "price"];
+    wire::setters!(SearchFilters, list(String(categories)), PriceFilter(price));
+    impl SearchFilters {
         const RULES: &'static [Check] = &[
             Check::Member("price", &[Check::Is(wire::object_rules::<PriceFilter>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                categories: members.optional("categories")?,
-                price: members.optional("price")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("categories", &self.categories)?;
-            sink.put_optional("price", &self.price)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(SearchFilters, optional(categories, price); RULES);
     /// A query against the catalog; every member narrows it and none is required.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -3750,63 +2183,18 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `query`.
-        #[must_use]
-        pub fn query(mut self, query: impl Into<String>) -> Self {
-            self.query = Some(query.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `filters`.
-        #[must_use]
-        pub fn filters(mut self, filters: impl Into<SearchFilters>) -> Self {
-            self.filters = Some(filters.into());
-            self
-        }
-        /// Sets `pagination`.
-        #[must_use]
-        pub fn pagination(mut self, pagination: impl Into<PaginationRequest>) -> Self {
-            self.pagination = Some(pagination.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for SearchRequest {
-        const NAME: &'static str = "SearchRequest";
-        const MEMBERS: &'static [&'static str] = &[
-            "query",
-            "context",
-            "signals",
-            "attribution",
-            "filters",
-            "pagination",
-        ];
+    wire::setters!(
+        SearchRequest, String(query), Context(context), Signals(signals),
+        SearchFilters(filters), PaginationRequest(pagination)
+    );
+    impl SearchRequest {
         const RULES: &'static [Check] = &[
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
@@ -3816,29 +2204,11 @@ pub mod catalog {
                 &[Check::Is(wire::object_rules::<PaginationRequest>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                query: members.optional("query")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                filters: members.optional("filters")?,
-                pagination: members.optional("pagination")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("query", &self.query)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("filters", &self.filters)?;
-            sink.put_optional("pagination", &self.pagination)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        SearchRequest, optional(query, context, signals, attribution, filters,
+        pagination); RULES
+    );
     /// One page of products.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -3854,14 +2224,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for SearchResponse {
-        const NAME: &'static str = "SearchResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "products",
-            "pagination",
-            "messages",
-        ];
+    impl SearchResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
             Check::Member(
@@ -3877,25 +2240,10 @@ pub mod catalog {
                 &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                products: members.required("products")?,
-                pagination: members.optional("pagination")?,
-                messages: members.optional("messages")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("products", &self.products)?;
-            sink.put_optional("pagination", &self.pagination)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        SearchResponse, required(ucp, products), optional(pagination, messages); RULES
+    );
     /// A choice that was made for an option.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3920,43 +2268,9 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for SelectedOption {
-        const NAME: &'static str = "SelectedOption";
-        const MEMBERS: &'static [&'static str] = &["name", "id", "label"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                id: members.optional("id")?,
-                label: members.required("label")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put("label", &self.label)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(SelectedOption, String(id));
+    wire::object!(SelectedOption, required(name), optional(id), required(label));
     /// The envelope of catalog answers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3978,15 +2292,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseCatalog {
-        const NAME: &'static str = "UcpResponseCatalog";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseCatalog {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -4031,27 +2337,11 @@ pub mod catalog {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpResponseCatalog, required(version), optional(status, services, capabilities,
+        payment_handlers); RULES
+    );
     /// One choice of a product's options, which can be bought.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -4099,28 +2389,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Variant {
-        const NAME: &'static str = "Variant";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "sku",
-            "barcodes",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price",
-            "list_price",
-            "unit_price",
-            "availability",
-            "options",
-            "media",
-            "rating",
-            "tags",
-            "metadata",
-            "seller",
-        ];
+    impl Variant {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -4140,53 +2409,12 @@ pub mod catalog {
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
             Check::Member("seller", &[Check::Is(wire::object_rules::<VariantSeller>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                sku: members.optional("sku")?,
-                barcodes: members.optional("barcodes")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price: members.required("price")?,
-                list_price: members.optional("list_price")?,
-                unit_price: members.optional("unit_price")?,
-                availability: members.optional("availability")?,
-                options: members.optional("options")?,
-                media: members.optional("media")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                seller: members.optional("seller")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("sku", &self.sku)?;
-            sink.put_optional("barcodes", &self.barcodes)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price", &self.price)?;
-            sink.put_optional("list_price", &self.list_price)?;
-            sink.put_optional("unit_price", &self.unit_price)?;
-            sink.put_optional("availability", &self.availability)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_optional("seller", &self.seller)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Variant, required(id), optional(sku, barcodes, handle), required(title,
+        description), optional(url, categories), required(price), optional(list_price,
+        unit_price, availability, options, media, rating, tags, metadata, seller); RULES
+    );
     /// Whether it can be bought now.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4198,24 +2426,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantAvailability {
-        const NAME: &'static str = "VariantAvailability";
-        const MEMBERS: &'static [&'static str] = &["available", "status"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                available: members.optional("available")?,
-                status: members.optional("status")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("available", &self.available)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(VariantAvailability, optional(available, status));
     /// `VariantBarcode` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4227,24 +2438,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantBarcode {
-        const NAME: &'static str = "VariantBarcode";
-        const MEMBERS: &'static [&'static str] = &["type", "value"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                value: members.required("value")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("value", &self.value)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(VariantBarcode, required(r#type = "type", value));
     /// Who sells it, on a marketplace.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4256,30 +2450,15 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantSeller {
-        const NAME: &'static str = "VariantSeller";
-        const MEMBERS: &'static [&'static str] = &["name", "links"];
+    impl VariantSeller {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "links",
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.optional("name")?,
-                links: members.optional("links")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("name", &self.name)?;
-            sink.put_optional("links", &self.links)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(VariantSeller, optional(name, links); RULES);
     /// Price by weight, volume and the like; absent where that makes no sense.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -4299,37 +2478,15 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantUnitPrice {
-        const NAME: &'static str = "VariantUnitPrice";
-        const MEMBERS: &'static [&'static str] = &[
-            "amount",
-            "currency",
-            "measure",
-            "reference",
-        ];
+    impl VariantUnitPrice {
         const RULES: &'static [Check] = &[
             Check::Member("amount", &[Check::Minimum(0)]),
             Check::Member("currency", &[Check::Pattern("^[A-Z]{3}$")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                amount: members.required("amount")?,
-                currency: members.required("currency")?,
-                measure: members.required("measure")?,
-                reference: members.required("reference")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("amount", &self.amount)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("measure", &self.measure)?;
-            sink.put("reference", &self.reference)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        VariantUnitPrice, required(amount, currency, measure, reference); RULES
+    );
     /// How much a package holds.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -4341,24 +2498,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantUnitPriceMeasure {
-        const NAME: &'static str = "VariantUnitPriceMeasure";
-        const MEMBERS: &'static [&'static str] = &["value", "unit"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                value: members.required("value")?,
-                unit: members.required("unit")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("value", &self.value)?;
-            sink.put("unit", &self.unit)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(VariantUnitPriceMeasure, required(value, unit));
     /// Quantity that the price is for, for example 100 ml.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4370,34 +2510,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantUnitPriceReference {
-        const NAME: &'static str = "VariantUnitPriceReference";
-        const MEMBERS: &'static [&'static str] = &["value", "unit"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                value: members.required("value")?,
-                unit: members.required("unit")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("value", &self.value)?;
-            sink.put("unit", &self.unit)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    ::ucp_runtime::impl_object!(
-        Category, Description, DetailOptionValue, DetailProduct, DetailProductOption,
-        GetProductRequest, GetProductResponse, InputCorrelation, LookupRequest,
-        LookupResponse, LookupResponseProduct, LookupVariant, Media, OptionValue,
-        PaginationRequest, PaginationResponse, Price, PriceFilter, PriceRange, Product,
-        ProductOption, Rating, SearchFilters, SearchRequest, SearchResponse,
-        SelectedOption, UcpResponseCatalog, Variant, VariantAvailability, VariantBarcode,
-        VariantSeller, VariantUnitPrice, VariantUnitPriceMeasure,
-        VariantUnitPriceReference
-    );
+    wire::object!(VariantUnitPriceReference, required(value, unit));
 }
 /// Types of the contract's `checkout` part.
 pub mod checkout {
@@ -4465,30 +2578,7 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Checkout {
-        const NAME: &'static str = "Checkout";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "id",
-            "line_items",
-            "buyer",
-            "context",
-            "signals",
-            "attribution",
-            "status",
-            "currency",
-            "totals",
-            "messages",
-            "links",
-            "expires_at",
-            "continue_url",
-            "payment",
-            "order",
-            "cart_id",
-            "discounts",
-            "fulfillment",
-            "ap2",
-        ];
+    impl Checkout {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "ucp",
@@ -4553,57 +2643,13 @@ pub mod checkout {
             ),
             Check::Member("ap2", &[Check::Is(wire::object_rules::<CheckoutAp2>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                buyer: members.optional("buyer")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                status: members.required("status")?,
-                currency: members.required("currency")?,
-                totals: members.required("totals")?,
-                messages: members.optional("messages")?,
-                links: members.required("links")?,
-                expires_at: members.optional("expires_at")?,
-                continue_url: members.optional("continue_url")?,
-                payment: members.optional("payment")?,
-                order: members.optional("order")?,
-                cart_id: members.optional("cart_id")?,
-                discounts: members.optional("discounts")?,
-                fulfillment: members.optional("fulfillment")?,
-                ap2: members.optional("ap2")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put("status", &self.status)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put("links", &self.links)?;
-            sink.put_optional("expires_at", &self.expires_at)?;
-            sink.put_optional("continue_url", &self.continue_url)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_optional("order", &self.order)?;
-            sink.put_optional("cart_id", &self.cart_id)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_optional("ap2", &self.ap2)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Checkout, required(ucp, id, line_items), optional(buyer, context, signals,
+        attribution), required(status, currency, totals), optional(messages),
+        required(links), optional(expires_at, continue_url, payment, order, cart_id,
+        discounts, fulfillment, ap2); RULES
+    );
     /// Where the session stands: `incomplete` wants an update, `ready_for_complete` the completion,
     /// `requires_escalation` the buyer, `complete_in_progress` patience; the others are final.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -4624,36 +2670,12 @@ pub mod checkout {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for CheckoutStatus {
-        const NAME: &'static str = "CheckoutStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "incomplete" => Self::Incomplete,
-                    "requires_escalation" => Self::RequiresEscalation,
-                    "ready_for_complete" => Self::ReadyForComplete,
-                    "complete_in_progress" => Self::CompleteInProgress,
-                    "completed" => Self::Completed,
-                    "canceled" => Self::Canceled,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Incomplete => "incomplete",
-                Self::RequiresEscalation => "requires_escalation",
-                Self::ReadyForComplete => "ready_for_complete",
-                Self::CompleteInProgress => "complete_in_progress",
-                Self::Completed => "completed",
-                Self::Canceled => "canceled",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        CheckoutStatus, Incomplete = "incomplete", RequiresEscalation =
+        "requires_escalation", ReadyForComplete = "ready_for_complete",
+        CompleteInProgress = "complete_in_progress", Completed = "completed", Canceled =
+        "canceled"
+    );
     /// A purchase on its way from chosen items to a placed order.
     ///
     /// As `complete` requests send it.
@@ -4690,69 +2712,24 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `cart_id`.
-        #[must_use]
-        pub fn cart_id(mut self, cart_id: impl Into<String>) -> Self {
-            self.cart_id = Some(cart_id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CompleteCheckout {
-        const NAME: &'static str = "CompleteCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "signals",
-            "attribution",
-            "payment",
-            "cart_id",
-            "ap2",
-        ];
+    wire::setters!(CompleteCheckout, Signals(signals), String(cart_id));
+    impl CompleteCheckout {
         const RULES: &'static [Check] = &[
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
             Check::Member("ap2", &[Check::Is(wire::object_rules::<CompleteCheckoutAp2>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                payment: members.required("payment")?,
-                cart_id: members.optional("cart_id")?,
-                ap2: members.required("ap2")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put("payment", &self.payment)?;
-            sink.put_optional("cart_id", &self.cart_id)?;
-            sink.put("ap2", &self.ap2)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CompleteCheckout, optional(signals, attribution), required(payment),
+        optional(cart_id), required(ap2); RULES
+    );
     /// A purchase on its way from chosen items to a placed order.
     ///
     /// As `create` requests send it.
@@ -4798,78 +2775,19 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerWithConsent>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `payment`.
-        #[must_use]
-        pub fn payment(mut self, payment: impl Into<Payment>) -> Self {
-            self.payment = Some(payment.into());
-            self
-        }
-        /// Sets `cart_id`.
-        #[must_use]
-        pub fn cart_id(mut self, cart_id: impl Into<String>) -> Self {
-            self.cart_id = Some(cart_id.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
-            self
-        }
-        /// Sets `fulfillment`.
-        #[must_use]
-        pub fn fulfillment(mut self, fulfillment: impl Into<CreateFulfillment>) -> Self {
-            self.fulfillment = Some(fulfillment.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateCheckout {
-        const NAME: &'static str = "CreateCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "buyer",
-            "context",
-            "signals",
-            "attribution",
-            "payment",
-            "cart_id",
-            "discounts",
-            "fulfillment",
-        ];
+    wire::setters!(
+        CreateCheckout, BuyerWithConsent(buyer), Context(context), Signals(signals),
+        Payment(payment), String(cart_id), DiscountsObjectInput(discounts),
+        CreateFulfillment(fulfillment)
+    );
+    impl CreateCheckout {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -4882,35 +2800,11 @@ pub mod checkout {
                 &[Check::Is(wire::object_rules::<CreateFulfillment>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                buyer: members.optional("buyer")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                payment: members.optional("payment")?,
-                cart_id: members.optional("cart_id")?,
-                discounts: members.optional("discounts")?,
-                fulfillment: members.optional("fulfillment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_optional("cart_id", &self.cart_id)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CreateCheckout, required(line_items), optional(buyer, context, signals,
+        attribution, payment, cart_id, discounts, fulfillment); RULES
+    );
     /// The order that a checkout led to.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4926,29 +2820,14 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderConfirmation {
-        const NAME: &'static str = "OrderConfirmation";
-        const MEMBERS: &'static [&'static str] = &["id", "label", "permalink_url"];
+    impl OrderConfirmation {
         const RULES: &'static [Check] = &[
             Check::Member("permalink_url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                label: members.optional("label")?,
-                permalink_url: members.required("permalink_url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("label", &self.label)?;
-            sink.put("permalink_url", &self.permalink_url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        OrderConfirmation, required(id), optional(label), required(permalink_url); RULES
+    );
     /// What the buyer pays with.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -4967,42 +2846,9 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `instruments`.
-        #[must_use]
-        pub fn instruments(
-            mut self,
-            instruments: impl IntoIterator<Item = SelectedPaymentInstrument>,
-        ) -> Self {
-            self.instruments = Some(instruments.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Payment {
-        const NAME: &'static str = "Payment";
-        const MEMBERS: &'static [&'static str] = &["instruments"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                instruments: members.optional("instruments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("instruments", &self.instruments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(Payment, list(SelectedPaymentInstrument(instruments)));
+    wire::object!(Payment, optional(instruments));
     /// What is needed to charge an instrument; handlers define the kinds.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5021,17 +2867,8 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(PaymentCredential);
     impl From<&str> for PaymentCredential {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -5042,23 +2879,10 @@ pub mod checkout {
             Self::new(only)
         }
     }
-    impl wire::Object for PaymentCredential {
-        const NAME: &'static str = "PaymentCredential";
-        const MEMBERS: &'static [&'static str] = &["type"];
+    impl PaymentCredential {
         const SECRETS: &'static [&'static str] = &["*"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PaymentCredential, required(r#type = "type"); SECRETS);
     /// An instrument that the buyer may have chosen.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5099,80 +2923,21 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `billing_address`.
-        #[must_use]
-        pub fn billing_address(
-            mut self,
-            billing_address: impl Into<PostalAddress>,
-        ) -> Self {
-            self.billing_address = Some(billing_address.into());
-            self
-        }
-        /// Sets `credential`.
-        #[must_use]
-        pub fn credential(mut self, credential: impl Into<PaymentCredential>) -> Self {
-            self.credential = Some(credential.into());
-            self
-        }
         /// Sets `display`.
         #[must_use]
         pub fn display(mut self, display: wire::Map) -> Self {
             self.display = Some(display);
             self
         }
-        /// Sets `selected`.
-        #[must_use]
-        pub fn selected(mut self, selected: bool) -> Self {
-            self.selected = Some(selected);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for SelectedPaymentInstrument {
-        const NAME: &'static str = "SelectedPaymentInstrument";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handler_id",
-            "type",
-            "billing_address",
-            "credential",
-            "display",
-            "selected",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handler_id: members.required("handler_id")?,
-                r#type: members.required("type")?,
-                billing_address: members.optional("billing_address")?,
-                credential: members.optional("credential")?,
-                display: members.optional("display")?,
-                selected: members.optional("selected")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("handler_id", &self.handler_id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("billing_address", &self.billing_address)?;
-            sink.put_optional("credential", &self.credential)?;
-            sink.put_optional("display", &self.display)?;
-            sink.put_optional("selected", &self.selected)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(
+        SelectedPaymentInstrument, PostalAddress(billing_address),
+        PaymentCredential(credential), bool(selected)
+    );
+    wire::object!(
+        SelectedPaymentInstrument, required(id, handler_id, r#type = "type"),
+        optional(billing_address, credential, display, selected)
+    );
     /// A binding that holds for the resource in this response, for example its embedded checkout.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5202,17 +2967,7 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ServiceResponse {
-        const NAME: &'static str = "ServiceResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "transport",
-            "endpoint",
-        ];
+    impl ServiceResponse {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -5275,31 +3030,11 @@ pub mod checkout {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.optional("id")?,
-                config: members.optional("config")?,
-                transport: members.required("transport")?,
-                endpoint: members.optional("endpoint")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put("transport", &self.transport)?;
-            sink.put_optional("endpoint", &self.endpoint)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ServiceResponse, required(version), optional(spec, schema, id, config),
+        required(transport), optional(endpoint); RULES
+    );
     /// The envelope of a checkout.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5321,15 +3056,7 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseCheckout {
-        const NAME: &'static str = "UcpResponseCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseCheckout {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -5378,27 +3105,11 @@ pub mod checkout {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.required("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpResponseCheckout, required(version), optional(status, services, capabilities),
+        required(payment_handlers); RULES
+    );
     /// A purchase on its way from chosen items to a placed order.
     ///
     /// As `update` requests send it.
@@ -5441,46 +3152,10 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerWithConsent>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
-            self
-        }
-        /// Sets `payment`.
-        #[must_use]
-        pub fn payment(mut self, payment: impl Into<Payment>) -> Self {
-            self.payment = Some(payment.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
-            self
-        }
-        /// Sets `fulfillment`.
-        #[must_use]
-        pub fn fulfillment(mut self, fulfillment: impl Into<UpdateFulfillment>) -> Self {
-            self.fulfillment = Some(fulfillment.into());
             self
         }
         /// Starts an update from what was received. An update replaces everything: what it
@@ -5493,29 +3168,12 @@ pub mod checkout {
         pub fn update_from(received: &Checkout) -> Result<Self, wire::DecodeError> {
             wire::project(received)
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateCheckout {
-        const NAME: &'static str = "UpdateCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "buyer",
-            "context",
-            "signals",
-            "attribution",
-            "payment",
-            "discounts",
-            "fulfillment",
-        ];
+    wire::setters!(
+        UpdateCheckout, BuyerWithConsent(buyer), Context(context), Signals(signals),
+        Payment(payment), DiscountsObjectInput(discounts), UpdateFulfillment(fulfillment)
+    );
+    impl UpdateCheckout {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -5528,39 +3186,11 @@ pub mod checkout {
                 &[Check::Is(wire::object_rules::<UpdateFulfillment>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                buyer: members.optional("buyer")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                payment: members.optional("payment")?,
-                discounts: members.optional("discounts")?,
-                fulfillment: members.optional("fulfillment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        Checkout, CompleteCheckout, CreateCheckout, OrderConfirmation, Payment,
-        PaymentCredential, SelectedPaymentInstrument, ServiceResponse,
-        UcpResponseCheckout, UpdateCheckout
+    wire::object!(
+        UpdateCheckout, required(line_items), optional(buyer, context, signals,
+        attribution, payment, discounts, fulfillment); RULES
     );
-    ::ucp_runtime::impl_vocabulary!(CheckoutStatus);
 }
 /// Types that several parts of the contract use.
 pub mod common {
@@ -5580,27 +3210,15 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for AvailablePaymentInstrument {
-        const NAME: &'static str = "AvailablePaymentInstrument";
-        const MEMBERS: &'static [&'static str] = &["type", "constraints"];
+    impl AvailablePaymentInstrument {
         const RULES: &'static [Check] = &[
             Check::Member("constraints", &[Check::MinProperties(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                constraints: members.optional("constraints")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("constraints", &self.constraints)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        AvailablePaymentInstrument, required(r#type = "type"), optional(constraints);
+        RULES
+    );
     /// What every declaration of a capability carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5626,16 +3244,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Capability {
-        const NAME: &'static str = "Capability";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "extends",
-        ];
+    impl Capability {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -5654,29 +3263,10 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.optional("id")?,
-                config: members.optional("config")?,
-                extends: members.optional("extends")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put_optional("extends", &self.extends)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Capability, required(version), optional(spec, schema, id, config, extends); RULES
+    );
     /// Hints about the buyer for prices, language and relevance; none is binding or identifies
     /// anyone.
     #[derive(Clone, PartialEq, Eq, Default)]
@@ -5717,73 +3307,12 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `intent`.
-        #[must_use]
-        pub fn intent(mut self, intent: impl Into<String>) -> Self {
-            self.intent = Some(intent.into());
-            self
-        }
-        /// Sets `language`.
-        #[must_use]
-        pub fn language(mut self, language: impl Into<String>) -> Self {
-            self.language = Some(language.into());
-            self
-        }
-        /// Sets `currency`.
-        #[must_use]
-        pub fn currency(mut self, currency: impl Into<String>) -> Self {
-            self.currency = Some(currency.into());
-            self
-        }
-        /// Sets `eligibility`.
-        #[must_use]
-        pub fn eligibility(
-            mut self,
-            eligibility: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.eligibility = Some(eligibility.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Context {
-        const NAME: &'static str = "Context";
-        const MEMBERS: &'static [&'static str] = &[
-            "address_country",
-            "address_region",
-            "postal_code",
-            "intent",
-            "language",
-            "currency",
-            "eligibility",
-        ];
+    wire::setters!(
+        Context, String(address_country, address_region, postal_code, intent, language,
+        currency), list(String(eligibility))
+    );
+    impl Context {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "eligibility",
@@ -5795,31 +3324,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                address_country: members.optional("address_country")?,
-                address_region: members.optional("address_region")?,
-                postal_code: members.optional("postal_code")?,
-                intent: members.optional("intent")?,
-                language: members.optional("language")?,
-                currency: members.optional("currency")?,
-                eligibility: members.optional("eligibility")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("intent", &self.intent)?;
-            sink.put_optional("language", &self.language)?;
-            sink.put_optional("currency", &self.currency)?;
-            sink.put_optional("eligibility", &self.eligibility)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Context, optional(address_country, address_region, postal_code, intent, language,
+        currency, eligibility); RULES
+    );
     /// One product in a cart or checkout; amounts are in the currency of what contains it.
     ///
     /// As `create` requests send it.
@@ -5845,38 +3354,14 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateLineItem {
-        const NAME: &'static str = "CreateLineItem";
-        const MEMBERS: &'static [&'static str] = &["item", "quantity"];
+    wire::setters!(CreateLineItem);
+    impl CreateLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("quantity", &[Check::Minimum(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                item: members.required("item")?,
-                quantity: members.required("quantity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CreateLineItem, required(item, quantity); RULES);
     /// What the business answers when there is no resource to return.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5894,9 +3379,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ErrorResponse {
-        const NAME: &'static str = "ErrorResponse";
-        const MEMBERS: &'static [&'static str] = &["ucp", "messages", "continue_url"];
+    impl ErrorResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpError>)]),
             Check::Member(
@@ -5909,23 +3392,8 @@ pub mod common {
             Check::Member("continue_url", &[Check::Format("uri")]),
             Check::Closed(&["ucp", "messages", "continue_url"]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                messages: members.required("messages")?,
-                continue_url: members.optional("continue_url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("messages", &self.messages)?;
-            sink.put_optional("continue_url", &self.continue_url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ErrorResponse, required(ucp, messages), optional(continue_url); RULES);
     /// A product or variant as it is sold.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5945,32 +3413,13 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Item {
-        const NAME: &'static str = "Item";
-        const MEMBERS: &'static [&'static str] = &["id", "title", "price", "image_url"];
+    impl Item {
         const RULES: &'static [Check] = &[
             Check::Member("price", &[Check::Minimum(0)]),
             Check::Member("image_url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                title: members.required("title")?,
-                price: members.required("price")?,
-                image_url: members.optional("image_url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("title", &self.title)?;
-            sink.put("price", &self.price)?;
-            sink.put_optional("image_url", &self.image_url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Item, required(id, title, price), optional(image_url); RULES);
     /// A product or variant as it is sold.
     ///
     /// As `create` and `update` requests send it.
@@ -5991,17 +3440,8 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(ItemInput);
     impl From<&str> for ItemInput {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -6012,22 +3452,7 @@ pub mod common {
             Self::new(only)
         }
     }
-    impl wire::Object for ItemInput {
-        const NAME: &'static str = "ItemInput";
-        const MEMBERS: &'static [&'static str] = &["id"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(ItemInput, required(id));
     /// One product in a cart or checkout; amounts are in the currency of what contains it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6047,15 +3472,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LineItem {
-        const NAME: &'static str = "LineItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "item",
-            "quantity",
-            "totals",
-            "parent_id",
-        ];
+    impl LineItem {
         const RULES: &'static [Check] = &[
             Check::Member("item", &[Check::Is(wire::object_rules::<Item>)]),
             Check::Member("quantity", &[Check::Minimum(1)]),
@@ -6064,27 +3481,10 @@ pub mod common {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                item: members.required("item")?,
-                quantity: members.required("quantity")?,
-                totals: members.required("totals")?,
-                parent_id: members.optional("parent_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("parent_id", &self.parent_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LineItem, required(id, item, quantity, totals), optional(parent_id); RULES
+    );
     /// A page of the business to show to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6101,27 +3501,10 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Link {
-        const NAME: &'static str = "Link";
-        const MEMBERS: &'static [&'static str] = &["type", "url", "title"];
+    impl Link {
         const RULES: &'static [Check] = &[Check::Member("url", &[Check::Format("uri")])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                url: members.required("url")?,
-                title: members.optional("title")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("url", &self.url)?;
-            sink.put_optional("title", &self.title)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Link, required(r#type = "type", url), optional(title); RULES);
     /// Something that the business tells about a resource: an error, a warning or a notice.
     #[derive(Clone, Debug, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6226,28 +3609,7 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for MessageContentType {
-        const NAME: &'static str = "MessageContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(MessageContentType, Plain = "plain", Markdown = "markdown");
     /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6272,16 +3634,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MessageError {
-        const NAME: &'static str = "MessageError";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "code",
-            "path",
-            "content_type",
-            "content",
-            "severity",
-        ];
+    impl MessageError {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
@@ -6292,29 +3645,11 @@ pub mod common {
                 &[Check::Known(wire::knows::<MessageErrorSeverity>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("type", "error")?;
-            Ok(Self {
-                code: members.required("code")?,
-                path: members.optional("path")?,
-                content_type: members.optional("content_type")?,
-                content: members.required("content")?,
-                severity: members.required("severity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", "error")?;
-            sink.put("code", &self.code)?;
-            sink.put_optional("path", &self.path)?;
-            sink.put_optional("content_type", &self.content_type)?;
-            sink.put("content", &self.content)?;
-            sink.put("severity", &self.severity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MessageError, constant("type" = "error"), required(code), optional(path,
+        content_type), required(content, severity); RULES
+    );
     /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
     /// the API cannot take (`requires_buyer_input`) or by a review (`requires_buyer_review`), or
     /// nobody, so that a new resource is needed (`unrecoverable`).
@@ -6332,32 +3667,11 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for MessageErrorSeverity {
-        const NAME: &'static str = "MessageErrorSeverity";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "recoverable" => Self::Recoverable,
-                    "requires_buyer_input" => Self::RequiresBuyerInput,
-                    "requires_buyer_review" => Self::RequiresBuyerReview,
-                    "unrecoverable" => Self::Unrecoverable,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Recoverable => "recoverable",
-                Self::RequiresBuyerInput => "requires_buyer_input",
-                Self::RequiresBuyerReview => "requires_buyer_review",
-                Self::Unrecoverable => "unrecoverable",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        MessageErrorSeverity, Recoverable = "recoverable", RequiresBuyerInput =
+        "requires_buyer_input", RequiresBuyerReview = "requires_buyer_review",
+        Unrecoverable = "unrecoverable"
+    );
     /// A notice; nothing has to be done about it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6377,42 +3691,18 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MessageInfo {
-        const NAME: &'static str = "MessageInfo";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "path",
-            "code",
-            "content_type",
-            "content",
-        ];
+    impl MessageInfo {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
                 &[Check::Known(wire::knows::<MessageContentType>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("type", "info")?;
-            Ok(Self {
-                path: members.optional("path")?,
-                code: members.optional("code")?,
-                content_type: members.optional("content_type")?,
-                content: members.required("content")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", "info")?;
-            sink.put_optional("path", &self.path)?;
-            sink.put_optional("code", &self.code)?;
-            sink.put_optional("content_type", &self.content_type)?;
-            sink.put("content", &self.content)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MessageInfo, constant("type" = "info"), optional(path, code, content_type),
+        required(content); RULES
+    );
     /// Something that must be shown to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6445,18 +3735,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MessageWarning {
-        const NAME: &'static str = "MessageWarning";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "path",
-            "code",
-            "content",
-            "content_type",
-            "presentation",
-            "image_url",
-            "url",
-        ];
+    impl MessageWarning {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
@@ -6465,33 +3744,11 @@ pub mod common {
             Check::Member("image_url", &[Check::Format("uri")]),
             Check::Member("url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("type", "warning")?;
-            Ok(Self {
-                path: members.optional("path")?,
-                code: members.required("code")?,
-                content: members.required("content")?,
-                content_type: members.optional("content_type")?,
-                presentation: members.optional("presentation")?,
-                image_url: members.optional("image_url")?,
-                url: members.optional("url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", "warning")?;
-            sink.put_optional("path", &self.path)?;
-            sink.put("code", &self.code)?;
-            sink.put("content", &self.content)?;
-            sink.put_optional("content_type", &self.content_type)?;
-            sink.put_optional("presentation", &self.presentation)?;
-            sink.put_optional("image_url", &self.image_url)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MessageWarning, constant("type" = "warning"), optional(path), required(code,
+        content), optional(content_type, presentation, image_url, url); RULES
+    );
     /// What every declaration of a payment handler carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6519,16 +3776,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PaymentHandler {
-        const NAME: &'static str = "PaymentHandler";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "available_instruments",
-        ];
+    impl PaymentHandler {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -6543,29 +3791,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.required("id")?,
-                config: members.optional("config")?,
-                available_instruments: members.optional("available_instruments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put_optional("available_instruments", &self.available_instruments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaymentHandler, required(version), optional(spec, schema), required(id),
+        optional(config, available_instruments); RULES
+    );
     /// A postal address and whom to ask for there.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -6608,113 +3838,17 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `extended_address`.
-        #[must_use]
-        pub fn extended_address(mut self, extended_address: impl Into<String>) -> Self {
-            self.extended_address = Some(extended_address.into());
-            self
-        }
-        /// Sets `street_address`.
-        #[must_use]
-        pub fn street_address(mut self, street_address: impl Into<String>) -> Self {
-            self.street_address = Some(street_address.into());
-            self
-        }
-        /// Sets `address_locality`.
-        #[must_use]
-        pub fn address_locality(mut self, address_locality: impl Into<String>) -> Self {
-            self.address_locality = Some(address_locality.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PostalAddress {
-        const NAME: &'static str = "PostalAddress";
-        const MEMBERS: &'static [&'static str] = &[
-            "extended_address",
-            "street_address",
-            "address_locality",
-            "address_region",
-            "address_country",
-            "postal_code",
-            "first_name",
-            "last_name",
-            "phone_number",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                extended_address: members.optional("extended_address")?,
-                street_address: members.optional("street_address")?,
-                address_locality: members.optional("address_locality")?,
-                address_region: members.optional("address_region")?,
-                address_country: members.optional("address_country")?,
-                postal_code: members.optional("postal_code")?,
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                phone_number: members.optional("phone_number")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("extended_address", &self.extended_address)?;
-            sink.put_optional("street_address", &self.street_address)?;
-            sink.put_optional("address_locality", &self.address_locality)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(
+        PostalAddress, String(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number)
+    );
+    wire::object!(
+        PostalAddress, optional(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number)
+    );
     /// What every binding of a service carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6744,17 +3878,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Service {
-        const NAME: &'static str = "Service";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "transport",
-            "endpoint",
-        ];
+    impl Service {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -6762,31 +3886,11 @@ pub mod common {
             Check::Member("transport", &[Check::Known(wire::knows::<ServiceTransport>)]),
             Check::Member("endpoint", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.optional("id")?,
-                config: members.optional("config")?,
-                transport: members.required("transport")?,
-                endpoint: members.optional("endpoint")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put("transport", &self.transport)?;
-            sink.put_optional("endpoint", &self.endpoint)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Service, required(version), optional(spec, schema, id, config),
+        required(transport), optional(endpoint); RULES
+    );
     /// How operations travel under this binding.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -6802,32 +3906,9 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for ServiceTransport {
-        const NAME: &'static str = "ServiceTransport";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "rest" => Self::Rest,
-                    "mcp" => Self::Mcp,
-                    "a2a" => Self::A2a,
-                    "embedded" => Self::Embedded,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Rest => "rest",
-                Self::Mcp => "mcp",
-                Self::A2a => "a2a",
-                Self::Embedded => "embedded",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        ServiceTransport, Rest = "rest", Mcp = "mcp", A2a = "a2a", Embedded = "embedded"
+    );
     /// What the platform observed or had attested by others, never what the buyer claims; keys are
     /// reverse-domain names.
     #[derive(Clone, PartialEq, Eq, Default)]
@@ -6850,56 +3931,20 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `dev.ucp.buyer_ip`.
-        #[must_use]
-        pub fn dev_ucp_buyer_ip(mut self, dev_ucp_buyer_ip: impl Into<String>) -> Self {
-            self.dev_ucp_buyer_ip = Some(dev_ucp_buyer_ip.into());
-            self
-        }
-        /// Sets `dev.ucp.user_agent`.
-        #[must_use]
-        pub fn dev_ucp_user_agent(
-            mut self,
-            dev_ucp_user_agent: impl Into<String>,
-        ) -> Self {
-            self.dev_ucp_user_agent = Some(dev_ucp_user_agent.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Signals {
-        const NAME: &'static str = "Signals";
-        const MEMBERS: &'static [&'static str] = &[
-            "dev.ucp.buyer_ip",
-            "dev.ucp.user_agent",
-        ];
+    wire::setters!(
+        Signals, String(dev_ucp_buyer_ip = "dev.ucp.buyer_ip", dev_ucp_user_agent =
+        "dev.ucp.user_agent")
+    );
+    impl Signals {
         const RULES: &'static [Check] = &[
             Check::Names(&[Check::Pattern("^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                dev_ucp_buyer_ip: members.optional("dev.ucp.buyer_ip")?,
-                dev_ucp_user_agent: members.optional("dev.ucp.user_agent")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("dev.ucp.buyer_ip", &self.dev_ucp_buyer_ip)?;
-            sink.put_optional("dev.ucp.user_agent", &self.dev_ucp_user_agent)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Signals, optional(dev_ucp_buyer_ip = "dev.ucp.buyer_ip", dev_ucp_user_agent =
+        "dev.ucp.user_agent"); RULES
+    );
     /// One entry of a bill.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6914,9 +3959,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Total {
-        const NAME: &'static str = "Total";
-        const MEMBERS: &'static [&'static str] = &["type", "display_text", "amount"];
+    impl Total {
         const RULES: &'static [Check] = &[
             Check::When(
                 &[
@@ -6957,23 +4000,10 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                display_text: members.optional("display_text")?,
-                amount: members.required("amount")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("display_text", &self.display_text)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Total, required(r#type = "type"), optional(display_text), required(amount); RULES
+    );
     /// One entry of a bill.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6990,14 +4020,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for TotalsItem {
-        const NAME: &'static str = "TotalsItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "display_text",
-            "amount",
-            "lines",
-        ];
+    impl TotalsItem {
         const RULES: &'static [Check] = &[
             Check::When(
                 &[
@@ -7065,25 +4088,11 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                display_text: members.optional("display_text")?,
-                amount: members.required("amount")?,
-                lines: members.optional("lines")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("display_text", &self.display_text)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_optional("lines", &self.lines)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        TotalsItem, required(r#type = "type"), optional(display_text), required(amount),
+        optional(lines); RULES
+    );
     /// One of the smaller entries; it may carry more members.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7095,24 +4104,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for TotalsItemLine {
-        const NAME: &'static str = "TotalsItemLine";
-        const MEMBERS: &'static [&'static str] = &["display_text", "amount"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                display_text: members.required("display_text")?,
-                amount: members.required("amount")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("display_text", &self.display_text)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(TotalsItemLine, required(display_text, amount));
     /// The envelope of an answer that says why there is nothing.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7130,15 +4122,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpError {
-        const NAME: &'static str = "UcpError";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpError {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member(
@@ -7182,27 +4166,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("status", "error")?;
-            Ok(Self {
-                version: members.required("version")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put("status", "error")?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpError, constant("status" = "error"), required(version), optional(services,
+        capabilities, payment_handlers); RULES
+    );
     /// Outcome for the application; success when absent.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -7214,28 +4182,7 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for UcpStatus {
-        const NAME: &'static str = "UcpStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "success" => Self::Success,
-                    "error" => Self::Error,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Success => "success",
-                Self::Error => "error",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(UcpStatus, Success = "success", Error = "error");
     /// One product in a cart or checkout; amounts are in the currency of what contains it.
     ///
     /// As `update` requests send it.
@@ -7267,67 +4214,16 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Sets `parent_id`.
-        #[must_use]
-        pub fn parent_id(mut self, parent_id: impl Into<String>) -> Self {
-            self.parent_id = Some(parent_id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateLineItem {
-        const NAME: &'static str = "UpdateLineItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "item",
-            "quantity",
-            "parent_id",
-        ];
+    wire::setters!(UpdateLineItem, String(id, parent_id));
+    impl UpdateLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("quantity", &[Check::Minimum(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                item: members.required("item")?,
-                quantity: members.required("quantity")?,
-                parent_id: members.optional("parent_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_optional("parent_id", &self.parent_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        AvailablePaymentInstrument, Capability, Context, CreateLineItem, ErrorResponse,
-        Item, ItemInput, LineItem, Link, MessageError, MessageInfo, MessageWarning,
-        PaymentHandler, PostalAddress, Service, Signals, Total, TotalsItem,
-        TotalsItemLine, UcpError, UpdateLineItem
-    );
-    ::ucp_runtime::impl_vocabulary!(
-        MessageContentType, MessageErrorSeverity, ServiceTransport, UcpStatus
+    wire::object!(
+        UpdateLineItem, optional(id), required(item, quantity), optional(parent_id);
+        RULES
     );
     ::ucp_runtime::impl_union!(Message);
 }
@@ -7348,25 +4244,10 @@ pub mod discount {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Allocation {
-        const NAME: &'static str = "Allocation";
-        const MEMBERS: &'static [&'static str] = &["path", "amount"];
+    impl Allocation {
         const RULES: &'static [Check] = &[Check::Member("amount", &[Check::Minimum(0)])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                path: members.required("path")?,
-                amount: members.required("amount")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("path", &self.path)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Allocation, required(path, amount); RULES);
     /// A discount that is part of the totals.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7402,19 +4283,7 @@ pub mod discount {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for AppliedDiscount {
-        const NAME: &'static str = "AppliedDiscount";
-        const MEMBERS: &'static [&'static str] = &[
-            "code",
-            "title",
-            "amount",
-            "automatic",
-            "method",
-            "priority",
-            "provisional",
-            "eligibility",
-            "allocations",
-        ];
+    impl AppliedDiscount {
         const RULES: &'static [Check] = &[
             Check::Member("amount", &[Check::Minimum(0)]),
             Check::Member(
@@ -7431,35 +4300,11 @@ pub mod discount {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Allocation>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                code: members.optional("code")?,
-                title: members.required("title")?,
-                amount: members.required("amount")?,
-                automatic: members.optional("automatic")?,
-                method: members.optional("method")?,
-                priority: members.optional("priority")?,
-                provisional: members.optional("provisional")?,
-                eligibility: members.optional("eligibility")?,
-                allocations: members.optional("allocations")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("code", &self.code)?;
-            sink.put("title", &self.title)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_optional("automatic", &self.automatic)?;
-            sink.put_optional("method", &self.method)?;
-            sink.put_optional("priority", &self.priority)?;
-            sink.put_optional("provisional", &self.provisional)?;
-            sink.put_optional("eligibility", &self.eligibility)?;
-            sink.put_optional("allocations", &self.allocations)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        AppliedDiscount, optional(code), required(title, amount), optional(automatic,
+        method, priority, provisional, eligibility, allocations); RULES
+    );
     /// How it is spread: `each` item by itself, or `across` all in proportion to their value.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -7471,28 +4316,7 @@ pub mod discount {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for AppliedDiscountMethod {
-        const NAME: &'static str = "AppliedDiscountMethod";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "each" => Self::Each,
-                    "across" => Self::Across,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Each => "each",
-                Self::Across => "across",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(AppliedDiscountMethod, Each = "each", Across = "across");
     /// Codes that the platform submits, and discounts that the business applied.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7505,30 +4329,15 @@ pub mod discount {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DiscountsObject {
-        const NAME: &'static str = "DiscountsObject";
-        const MEMBERS: &'static [&'static str] = &["codes", "applied"];
+    impl DiscountsObject {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "applied",
                 &[Check::Items(&[Check::Is(wire::object_rules::<AppliedDiscount>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                codes: members.optional("codes")?,
-                applied: members.optional("applied")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("codes", &self.codes)?;
-            sink.put_optional("applied", &self.applied)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(DiscountsObject, optional(codes, applied); RULES);
     /// Codes that the platform submits, and discounts that the business applied.
     ///
     /// As `create` and `update` requests send it.
@@ -7550,46 +4359,9 @@ pub mod discount {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `codes`.
-        #[must_use]
-        pub fn codes(
-            mut self,
-            codes: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.codes = Some(codes.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for DiscountsObjectInput {
-        const NAME: &'static str = "DiscountsObjectInput";
-        const MEMBERS: &'static [&'static str] = &["codes"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                codes: members.optional("codes")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("codes", &self.codes)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    ::ucp_runtime::impl_object!(
-        Allocation, AppliedDiscount, DiscountsObject, DiscountsObjectInput
-    );
-    ::ucp_runtime::impl_vocabulary!(AppliedDiscountMethod);
+    wire::setters!(DiscountsObjectInput, list(String(codes)));
+    wire::object!(DiscountsObjectInput, optional(codes));
 }
 /// Types of the contract's `fulfillment` part.
 pub mod fulfillment {
@@ -7616,29 +4388,9 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `methods`.
-        #[must_use]
-        pub fn methods(
-            mut self,
-            methods: impl IntoIterator<Item = CreateFulfillmentMethod>,
-        ) -> Self {
-            self.methods = Some(methods.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateFulfillment {
-        const NAME: &'static str = "CreateFulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods"];
+    wire::setters!(CreateFulfillment, list(CreateFulfillmentMethod(methods)));
+    impl CreateFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
@@ -7649,19 +4401,8 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CreateFulfillment, optional(methods); RULES);
     /// Items that travel together, with the options for them; made by the business.
     ///
     /// As `create` requests send it.
@@ -7697,33 +4438,9 @@ pub mod fulfillment {
             self.selected_option_id = Some(None);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateFulfillmentGroup {
-        const NAME: &'static str = "CreateFulfillmentGroup";
-        const MEMBERS: &'static [&'static str] = &["selected_option_id"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                selected_option_id: members.nullable("selected_option_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("selected_option_id", &self.selected_option_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(CreateFulfillmentGroup);
+    wire::object!(CreateFulfillmentGroup, nullable(selected_option_id));
     /// One way of delivery in use, with its destinations and groups.
     ///
     /// As `create` requests send it.
@@ -7756,26 +4473,6 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `line_item_ids`.
-        #[must_use]
-        pub fn line_item_ids(
-            mut self,
-            line_item_ids: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.line_item_ids = Some(
-                line_item_ids.into_iter().map(Into::into).collect(),
-            );
-            self
-        }
-        /// Sets `destinations`.
-        #[must_use]
-        pub fn destinations(
-            mut self,
-            destinations: impl IntoIterator<Item = FulfillmentDestinationInput>,
-        ) -> Self {
-            self.destinations = Some(destinations.into_iter().collect());
-            self
-        }
         /// Sets `selected_destination_id`.
         #[must_use]
         pub fn selected_destination_id(
@@ -7791,59 +4488,21 @@ pub mod fulfillment {
             self.selected_destination_id = Some(None);
             self
         }
-        /// Sets `groups`.
-        #[must_use]
-        pub fn groups(
-            mut self,
-            groups: impl IntoIterator<Item = CreateFulfillmentGroup>,
-        ) -> Self {
-            self.groups = Some(groups.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateFulfillmentMethod {
-        const NAME: &'static str = "CreateFulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "line_item_ids",
-            "destinations",
-            "selected_destination_id",
-            "groups",
-        ];
+    wire::setters!(
+        CreateFulfillmentMethod, list(String(line_item_ids)),
+        list(FulfillmentDestinationInput(destinations)),
+        list(CreateFulfillmentGroup(groups))
+    );
+    impl CreateFulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                line_item_ids: members.optional("line_item_ids")?,
-                destinations: members.optional("destinations")?,
-                selected_destination_id: members.nullable("selected_destination_id")?,
-                groups: members.optional("groups")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("destinations", &self.destinations)?;
-            sink.put_optional("selected_destination_id", &self.selected_destination_id)?;
-            sink.put_optional("groups", &self.groups)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CreateFulfillmentMethod, required(r#type = "type"), optional(line_item_ids,
+        destinations), nullable(selected_destination_id), optional(groups); RULES
+    );
     /// How the items of a checkout reach the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7855,9 +4514,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Fulfillment {
-        const NAME: &'static str = "Fulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods", "available_methods"];
+    impl Fulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
@@ -7872,21 +4529,8 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                available_methods: members.optional("available_methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_optional("available_methods", &self.available_methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Fulfillment, optional(methods, available_methods); RULES);
     /// A way of delivery that is possible for some items.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7902,36 +4546,15 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentAvailableMethod {
-        const NAME: &'static str = "FulfillmentAvailableMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "line_item_ids",
-            "fulfillable_on",
-            "description",
-        ];
+    impl FulfillmentAvailableMethod {
         const RULES: &'static [Check] = &[
             Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                line_item_ids: members.required("line_item_ids")?,
-                fulfillable_on: members.nullable("fulfillable_on")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("fulfillable_on", &self.fulfillable_on)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentAvailableMethod, required(r#type = "type", line_item_ids),
+        nullable(fulfillable_on), optional(description); RULES
+    );
     /// Where items go: an address, or a shop that hands them out.
     #[derive(Clone, Debug, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8055,39 +4678,18 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentGroup {
-        const NAME: &'static str = "FulfillmentGroup";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "line_item_ids",
-            "options",
-            "selected_option_id",
-        ];
+    impl FulfillmentGroup {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "options",
                 &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentOption>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                line_item_ids: members.required("line_item_ids")?,
-                options: members.optional("options")?,
-                selected_option_id: members.nullable("selected_option_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_optional("selected_option_id", &self.selected_option_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentGroup, required(id, line_item_ids), optional(options),
+        nullable(selected_option_id); RULES
+    );
     /// One way of delivery in use, with its destinations and groups.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8107,16 +4709,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentMethod {
-        const NAME: &'static str = "FulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "line_item_ids",
-            "destinations",
-            "selected_destination_id",
-            "groups",
-        ];
+    impl FulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
             Check::Member(
@@ -8124,29 +4717,12 @@ pub mod fulfillment {
                 &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentGroup>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#type: members.required("type")?,
-                line_item_ids: members.required("line_item_ids")?,
-                destinations: members.optional("destinations")?,
-                selected_destination_id: members.nullable("selected_destination_id")?,
-                groups: members.optional("groups")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("destinations", &self.destinations)?;
-            sink.put_optional("selected_destination_id", &self.selected_destination_id)?;
-            sink.put_optional("groups", &self.groups)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentMethod, required(id, r#type = "type", line_item_ids),
+        optional(destinations), nullable(selected_destination_id), optional(groups);
+        RULES
+    );
     /// Kind of delivery.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -8158,28 +4734,7 @@ pub mod fulfillment {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for FulfillmentMethodType {
-        const NAME: &'static str = "FulfillmentMethodType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "shipping" => Self::Shipping,
-                    "pickup" => Self::Pickup,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Shipping => "shipping",
-                Self::Pickup => "pickup",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(FulfillmentMethodType, Shipping = "shipping", Pickup = "pickup");
     /// A delivery service that can be chosen for a group, with its price.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8205,17 +4760,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentOption {
-        const NAME: &'static str = "FulfillmentOption";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "title",
-            "description",
-            "carrier",
-            "earliest_fulfillment_time",
-            "latest_fulfillment_time",
-            "totals",
-        ];
+    impl FulfillmentOption {
         const RULES: &'static [Check] = &[
             Check::Member("earliest_fulfillment_time", &[Check::Format("date-time")]),
             Check::Member("latest_fulfillment_time", &[Check::Format("date-time")]),
@@ -8224,35 +4769,11 @@ pub mod fulfillment {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                title: members.required("title")?,
-                description: members.optional("description")?,
-                carrier: members.optional("carrier")?,
-                earliest_fulfillment_time: members
-                    .optional("earliest_fulfillment_time")?,
-                latest_fulfillment_time: members.optional("latest_fulfillment_time")?,
-                totals: members.required("totals")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("title", &self.title)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_optional("carrier", &self.carrier)?;
-            sink.put_optional(
-                "earliest_fulfillment_time",
-                &self.earliest_fulfillment_time,
-            )?;
-            sink.put_optional("latest_fulfillment_time", &self.latest_fulfillment_time)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentOption, required(id, title), optional(description, carrier,
+        earliest_fulfillment_time, latest_fulfillment_time), required(totals); RULES
+    );
     /// A shop, locker or the like that hands items out.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8266,26 +4787,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for RetailLocation {
-        const NAME: &'static str = "RetailLocation";
-        const MEMBERS: &'static [&'static str] = &["id", "name", "address"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                name: members.required("name")?,
-                address: members.optional("address")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("name", &self.name)?;
-            sink.put_optional("address", &self.address)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(RetailLocation, required(id, name), optional(address));
     /// A shop, locker or the like that hands items out.
     ///
     /// As `create` and `update` requests send it.
@@ -8309,23 +4811,8 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `address`.
-        #[must_use]
-        pub fn address(mut self, address: impl Into<PostalAddress>) -> Self {
-            self.address = Some(address.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(RetailLocationInput, PostalAddress(address));
     impl From<&str> for RetailLocationInput {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -8336,24 +4823,7 @@ pub mod fulfillment {
             Self::new(only)
         }
     }
-    impl wire::Object for RetailLocationInput {
-        const NAME: &'static str = "RetailLocationInput";
-        const MEMBERS: &'static [&'static str] = &["name", "address"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                address: members.optional("address")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put_optional("address", &self.address)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(RetailLocationInput, required(name), optional(address));
     /// An address that items can be shipped to.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8381,51 +4851,11 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ShippingDestination {
-        const NAME: &'static str = "ShippingDestination";
-        const MEMBERS: &'static [&'static str] = &[
-            "extended_address",
-            "street_address",
-            "address_locality",
-            "address_region",
-            "address_country",
-            "postal_code",
-            "first_name",
-            "last_name",
-            "phone_number",
-            "id",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                extended_address: members.optional("extended_address")?,
-                street_address: members.optional("street_address")?,
-                address_locality: members.optional("address_locality")?,
-                address_region: members.optional("address_region")?,
-                address_country: members.optional("address_country")?,
-                postal_code: members.optional("postal_code")?,
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                phone_number: members.optional("phone_number")?,
-                id: members.required("id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("extended_address", &self.extended_address)?;
-            sink.put_optional("street_address", &self.street_address)?;
-            sink.put_optional("address_locality", &self.address_locality)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put("id", &self.id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(
+        ShippingDestination, optional(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number), required(id)
+    );
     /// An address that items can be shipped to.
     ///
     /// As `create` and `update` requests send it.
@@ -8473,122 +4903,17 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `extended_address`.
-        #[must_use]
-        pub fn extended_address(mut self, extended_address: impl Into<String>) -> Self {
-            self.extended_address = Some(extended_address.into());
-            self
-        }
-        /// Sets `street_address`.
-        #[must_use]
-        pub fn street_address(mut self, street_address: impl Into<String>) -> Self {
-            self.street_address = Some(street_address.into());
-            self
-        }
-        /// Sets `address_locality`.
-        #[must_use]
-        pub fn address_locality(mut self, address_locality: impl Into<String>) -> Self {
-            self.address_locality = Some(address_locality.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for ShippingDestinationInput {
-        const NAME: &'static str = "ShippingDestinationInput";
-        const MEMBERS: &'static [&'static str] = &[
-            "extended_address",
-            "street_address",
-            "address_locality",
-            "address_region",
-            "address_country",
-            "postal_code",
-            "first_name",
-            "last_name",
-            "phone_number",
-            "id",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                extended_address: members.optional("extended_address")?,
-                street_address: members.optional("street_address")?,
-                address_locality: members.optional("address_locality")?,
-                address_region: members.optional("address_region")?,
-                address_country: members.optional("address_country")?,
-                postal_code: members.optional("postal_code")?,
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                phone_number: members.optional("phone_number")?,
-                id: members.optional("id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("extended_address", &self.extended_address)?;
-            sink.put_optional("street_address", &self.street_address)?;
-            sink.put_optional("address_locality", &self.address_locality)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(
+        ShippingDestinationInput, String(extended_address, street_address,
+        address_locality, address_region, address_country, postal_code, first_name,
+        last_name, phone_number, id)
+    );
+    wire::object!(
+        ShippingDestinationInput, optional(extended_address, street_address,
+        address_locality, address_region, address_country, postal_code, first_name,
+        last_name, phone_number, id)
+    );
     /// How the items of a checkout reach the buyer.
     ///
     /// As `update` requests send it.
@@ -8609,29 +4934,9 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `methods`.
-        #[must_use]
-        pub fn methods(
-            mut self,
-            methods: impl IntoIterator<Item = UpdateFulfillmentMethod>,
-        ) -> Self {
-            self.methods = Some(methods.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateFulfillment {
-        const NAME: &'static str = "UpdateFulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods"];
+    wire::setters!(UpdateFulfillment, list(UpdateFulfillmentMethod(methods)));
+    impl UpdateFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
@@ -8642,19 +4947,8 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(UpdateFulfillment, optional(methods); RULES);
     /// Items that travel together, with the options for them; made by the business.
     ///
     /// As `update` requests send it.
@@ -8693,17 +4987,8 @@ pub mod fulfillment {
             self.selected_option_id = Some(None);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(UpdateFulfillmentGroup);
     impl From<&str> for UpdateFulfillmentGroup {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -8714,24 +4999,7 @@ pub mod fulfillment {
             Self::new(only)
         }
     }
-    impl wire::Object for UpdateFulfillmentGroup {
-        const NAME: &'static str = "UpdateFulfillmentGroup";
-        const MEMBERS: &'static [&'static str] = &["id", "selected_option_id"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                selected_option_id: members.nullable("selected_option_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("selected_option_id", &self.selected_option_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(UpdateFulfillmentGroup, required(id), nullable(selected_option_id));
     /// One way of delivery in use, with its destinations and groups.
     ///
     /// As `update` requests send it.
@@ -8767,27 +5035,6 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Sets `type`.
-        #[must_use]
-        pub fn r#type(mut self, r#type: impl Into<FulfillmentMethodType>) -> Self {
-            self.r#type = Some(r#type.into());
-            self
-        }
-        /// Sets `destinations`.
-        #[must_use]
-        pub fn destinations(
-            mut self,
-            destinations: impl IntoIterator<Item = FulfillmentDestinationInput>,
-        ) -> Self {
-            self.destinations = Some(destinations.into_iter().collect());
-            self
-        }
         /// Sets `selected_destination_id`.
         #[must_use]
         pub fn selected_destination_id(
@@ -8803,70 +5050,22 @@ pub mod fulfillment {
             self.selected_destination_id = Some(None);
             self
         }
-        /// Sets `groups`.
-        #[must_use]
-        pub fn groups(
-            mut self,
-            groups: impl IntoIterator<Item = UpdateFulfillmentGroup>,
-        ) -> Self {
-            self.groups = Some(groups.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateFulfillmentMethod {
-        const NAME: &'static str = "UpdateFulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "line_item_ids",
-            "destinations",
-            "selected_destination_id",
-            "groups",
-        ];
+    wire::setters!(
+        UpdateFulfillmentMethod, String(id), FulfillmentMethodType(r#type = "type"),
+        list(FulfillmentDestinationInput(destinations)),
+        list(UpdateFulfillmentGroup(groups))
+    );
+    impl UpdateFulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member("type", &[Check::Known(wire::knows::<FulfillmentMethodType>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                r#type: members.optional("type")?,
-                line_item_ids: members.required("line_item_ids")?,
-                destinations: members.optional("destinations")?,
-                selected_destination_id: members.nullable("selected_destination_id")?,
-                groups: members.optional("groups")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("type", &self.r#type)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("destinations", &self.destinations)?;
-            sink.put_optional("selected_destination_id", &self.selected_destination_id)?;
-            sink.put_optional("groups", &self.groups)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        CreateFulfillment, CreateFulfillmentGroup, CreateFulfillmentMethod, Fulfillment,
-        FulfillmentAvailableMethod, FulfillmentGroup, FulfillmentMethod,
-        FulfillmentOption, RetailLocation, RetailLocationInput, ShippingDestination,
-        ShippingDestinationInput, UpdateFulfillment, UpdateFulfillmentGroup,
-        UpdateFulfillmentMethod
+    wire::object!(
+        UpdateFulfillmentMethod, optional(id, r#type = "type"), required(line_item_ids),
+        optional(destinations), nullable(selected_destination_id), optional(groups);
+        RULES
     );
-    ::ucp_runtime::impl_vocabulary!(FulfillmentMethodType);
     ::ucp_runtime::impl_union!(FulfillmentDestination, FulfillmentDestinationInput);
 }
 /// Types of the contract's `order` part.
@@ -8901,17 +5100,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Adjustment {
-        const NAME: &'static str = "Adjustment";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "occurred_at",
-            "status",
-            "line_items",
-            "totals",
-            "description",
-        ];
+    impl Adjustment {
         const RULES: &'static [Check] = &[
             Check::Member("occurred_at", &[Check::Format("date-time")]),
             Check::Member("status", &[Check::Known(wire::knows::<AdjustmentStatus>)]),
@@ -8920,31 +5109,11 @@ pub mod order {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#type: members.required("type")?,
-                occurred_at: members.required("occurred_at")?,
-                status: members.required("status")?,
-                line_items: members.optional("line_items")?,
-                totals: members.optional("totals")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("occurred_at", &self.occurred_at)?;
-            sink.put("status", &self.status)?;
-            sink.put_optional("line_items", &self.line_items)?;
-            sink.put_optional("totals", &self.totals)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Adjustment, required(id, r#type = "type", occurred_at, status),
+        optional(line_items, totals, description); RULES
+    );
     /// `AdjustmentLineItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8956,24 +5125,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for AdjustmentLineItem {
-        const NAME: &'static str = "AdjustmentLineItem";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity: members.required("quantity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(AdjustmentLineItem, required(id, quantity));
     /// How far it has come.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -8987,30 +5139,9 @@ pub mod order {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for AdjustmentStatus {
-        const NAME: &'static str = "AdjustmentStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "pending" => Self::Pending,
-                    "completed" => Self::Completed,
-                    "failed" => Self::Failed,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Pending => "pending",
-                Self::Completed => "completed",
-                Self::Failed => "failed",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        AdjustmentStatus, Pending = "pending", Completed = "completed", Failed = "failed"
+    );
     /// A promise to the buyer of when and how some items arrive.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9030,16 +5161,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Expectation {
-        const NAME: &'static str = "Expectation";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "line_items",
-            "method_type",
-            "destination",
-            "description",
-            "fulfillable_on",
-        ];
+    impl Expectation {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -9050,29 +5172,11 @@ pub mod order {
                 &[Check::Known(wire::knows::<ExpectationMethodType>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                method_type: members.required("method_type")?,
-                destination: members.required("destination")?,
-                description: members.optional("description")?,
-                fulfillable_on: members.optional("fulfillable_on")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put("method_type", &self.method_type)?;
-            sink.put("destination", &self.destination)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_optional("fulfillable_on", &self.fulfillable_on)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Expectation, required(id, line_items, method_type, destination),
+        optional(description, fulfillable_on); RULES
+    );
     /// `ExpectationLineItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9086,27 +5190,12 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ExpectationLineItem {
-        const NAME: &'static str = "ExpectationLineItem";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity"];
+    impl ExpectationLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("quantity", &[Check::Minimum(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity: members.required("quantity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ExpectationLineItem, required(id, quantity); RULES);
     /// Kind of delivery.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -9120,30 +5209,10 @@ pub mod order {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for ExpectationMethodType {
-        const NAME: &'static str = "ExpectationMethodType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "shipping" => Self::Shipping,
-                    "pickup" => Self::Pickup,
-                    "digital" => Self::Digital,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Shipping => "shipping",
-                Self::Pickup => "pickup",
-                Self::Digital => "digital",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        ExpectationMethodType, Shipping = "shipping", Pickup = "pickup", Digital =
+        "digital"
+    );
     /// Something that happened to a shipment.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9172,18 +5241,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentEvent {
-        const NAME: &'static str = "FulfillmentEvent";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "occurred_at",
-            "type",
-            "line_items",
-            "tracking_number",
-            "tracking_url",
-            "carrier",
-            "description",
-        ];
+    impl FulfillmentEvent {
         const RULES: &'static [Check] = &[
             Check::Member("occurred_at", &[Check::Format("date-time")]),
             Check::Member(
@@ -9196,33 +5254,11 @@ pub mod order {
             ),
             Check::Member("tracking_url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                occurred_at: members.required("occurred_at")?,
-                r#type: members.required("type")?,
-                line_items: members.required("line_items")?,
-                tracking_number: members.optional("tracking_number")?,
-                tracking_url: members.optional("tracking_url")?,
-                carrier: members.optional("carrier")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("occurred_at", &self.occurred_at)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("tracking_number", &self.tracking_number)?;
-            sink.put_optional("tracking_url", &self.tracking_url)?;
-            sink.put_optional("carrier", &self.carrier)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentEvent, required(id, occurred_at, r#type = "type", line_items),
+        optional(tracking_number, tracking_url, carrier, description); RULES
+    );
     /// `FulfillmentEventLineItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9236,27 +5272,12 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentEventLineItem {
-        const NAME: &'static str = "FulfillmentEventLineItem";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity"];
+    impl FulfillmentEventLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("quantity", &[Check::Minimum(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity: members.required("quantity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(FulfillmentEventLineItem, required(id, quantity); RULES);
     /// A placed order as it stands now: items, what was promised, what was sent, and corrections.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9290,22 +5311,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Order {
-        const NAME: &'static str = "Order";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "id",
-            "label",
-            "checkout_id",
-            "permalink_url",
-            "line_items",
-            "fulfillment",
-            "adjustments",
-            "currency",
-            "totals",
-            "messages",
-            "attribution",
-        ];
+    impl Order {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseOrder>)]),
             Check::Member("permalink_url", &[Check::Format("uri")]),
@@ -9354,41 +5360,12 @@ pub mod order {
                 &[Check::Items(&[Check::Is(wire::union_rules::<Message>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                id: members.required("id")?,
-                label: members.optional("label")?,
-                checkout_id: members.required("checkout_id")?,
-                permalink_url: members.required("permalink_url")?,
-                line_items: members.required("line_items")?,
-                fulfillment: members.required("fulfillment")?,
-                adjustments: members.optional("adjustments")?,
-                currency: members.required("currency")?,
-                totals: members.required("totals")?,
-                messages: members.optional("messages")?,
-                attribution: members.optional("attribution")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("id", &self.id)?;
-            sink.put_optional("label", &self.label)?;
-            sink.put("checkout_id", &self.checkout_id)?;
-            sink.put("permalink_url", &self.permalink_url)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put("fulfillment", &self.fulfillment)?;
-            sink.put_optional("adjustments", &self.adjustments)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Order, required(ucp, id), optional(label), required(checkout_id, permalink_url,
+        line_items, fulfillment), optional(adjustments), required(currency, totals),
+        optional(messages, attribution); RULES
+    );
     /// Delivery: what the buyer was promised and what happened.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9400,9 +5377,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderFulfillment {
-        const NAME: &'static str = "OrderFulfillment";
-        const MEMBERS: &'static [&'static str] = &["expectations", "events"];
+    impl OrderFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "expectations",
@@ -9413,21 +5388,8 @@ pub mod order {
                 &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentEvent>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                expectations: members.optional("expectations")?,
-                events: members.optional("events")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("expectations", &self.expectations)?;
-            sink.put_optional("events", &self.events)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(OrderFulfillment, optional(expectations, events); RULES);
     /// One product in an order, with how much of it is still to come.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9448,16 +5410,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderLineItem {
-        const NAME: &'static str = "OrderLineItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "item",
-            "quantity",
-            "totals",
-            "status",
-            "parent_id",
-        ];
+    impl OrderLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("item", &[Check::Is(wire::object_rules::<Item>)]),
             Check::Member(
@@ -9470,29 +5423,11 @@ pub mod order {
             ),
             Check::Member("status", &[Check::Known(wire::knows::<OrderLineItemStatus>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                item: members.required("item")?,
-                quantity: members.required("quantity")?,
-                totals: members.required("totals")?,
-                status: members.required("status")?,
-                parent_id: members.optional("parent_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put("totals", &self.totals)?;
-            sink.put("status", &self.status)?;
-            sink.put_optional("parent_id", &self.parent_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        OrderLineItem, required(id, item, quantity, totals, status), optional(parent_id);
+        RULES
+    );
     /// How many were bought, remain and are delivered.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9512,31 +5447,16 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderLineItemQuantity {
-        const NAME: &'static str = "OrderLineItemQuantity";
-        const MEMBERS: &'static [&'static str] = &["original", "total", "fulfilled"];
+    impl OrderLineItemQuantity {
         const RULES: &'static [Check] = &[
             Check::Member("original", &[Check::Minimum(0)]),
             Check::Member("total", &[Check::Minimum(0)]),
             Check::Member("fulfilled", &[Check::Minimum(0)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                original: members.optional("original")?,
-                total: members.required("total")?,
-                fulfilled: members.required("fulfilled")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("original", &self.original)?;
-            sink.put("total", &self.total)?;
-            sink.put("fulfilled", &self.fulfilled)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        OrderLineItemQuantity, optional(original), required(total, fulfilled); RULES
+    );
     /// Follows from the quantities: removed at total 0, fulfilled when all are delivered, partial
     /// when some are.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -9553,32 +5473,10 @@ pub mod order {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for OrderLineItemStatus {
-        const NAME: &'static str = "OrderLineItemStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "processing" => Self::Processing,
-                    "partial" => Self::Partial,
-                    "fulfilled" => Self::Fulfilled,
-                    "removed" => Self::Removed,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Processing => "processing",
-                Self::Partial => "partial",
-                Self::Fulfilled => "fulfilled",
-                Self::Removed => "removed",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        OrderLineItemStatus, Processing = "processing", Partial = "partial", Fulfilled =
+        "fulfilled", Removed = "removed"
+    );
     /// The envelope of an order; it has no payment handlers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9600,15 +5498,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseOrder {
-        const NAME: &'static str = "UcpResponseOrder";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseOrder {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -9653,33 +5543,9 @@ pub mod order {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        Adjustment, AdjustmentLineItem, Expectation, ExpectationLineItem,
-        FulfillmentEvent, FulfillmentEventLineItem, Order, OrderFulfillment,
-        OrderLineItem, OrderLineItemQuantity, UcpResponseOrder
-    );
-    ::ucp_runtime::impl_vocabulary!(
-        AdjustmentStatus, ExpectationMethodType, OrderLineItemStatus
+    wire::object!(
+        UcpResponseOrder, required(version), optional(status, services, capabilities,
+        payment_handlers); RULES
     );
 }

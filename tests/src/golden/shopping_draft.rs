@@ -304,58 +304,19 @@ pub mod operations {
                 Method::POST,
                 "/checkout-sessions",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(None);
@@ -377,50 +338,17 @@ pub mod operations {
             Method::GET,
             "/checkout-sessions/{id}",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Language",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Language"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
@@ -439,58 +367,19 @@ pub mod operations {
                 Method::PUT,
                 "/checkout-sessions/{id}",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
@@ -515,58 +404,19 @@ pub mod operations {
                 Method::POST,
                 "/checkout-sessions/{id}/complete",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
@@ -590,58 +440,19 @@ pub mod operations {
                 Method::POST,
                 "/checkout-sessions/{id}/cancel",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCheckout::OPERATION));
@@ -661,58 +472,19 @@ pub mod operations {
                 Method::POST,
                 "/carts",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(None);
@@ -733,50 +505,17 @@ pub mod operations {
             Method::GET,
             "/carts/{id}",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Language",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Language"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
@@ -795,58 +534,19 @@ pub mod operations {
                 Method::PUT,
                 "/carts/{id}",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCart::OPERATION));
@@ -870,58 +570,19 @@ pub mod operations {
                 Method::POST,
                 "/carts/{id}/cancel",
                 &[
-                    Header {
-                        name: "Authorization",
-                        required: false,
-                    },
-                    Header {
-                        name: "X-API-Key",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature",
-                        required: false,
-                    },
-                    Header {
-                        name: "Signature-Input",
-                        required: false,
-                    },
-                    Header {
-                        name: "Content-Digest",
-                        required: false,
-                    },
-                    Header {
-                        name: "Idempotency-Key",
-                        required: true,
-                    },
-                    Header {
-                        name: "Request-Id",
-                        required: true,
-                    },
-                    Header {
-                        name: "User-Agent",
-                        required: false,
-                    },
-                    Header {
-                        name: "UCP-Agent",
-                        required: true,
-                    },
-                    Header {
-                        name: "Content-Type",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Language",
-                        required: false,
-                    },
-                    Header {
-                        name: "Accept-Encoding",
-                        required: false,
-                    },
+                    Header::optional("Authorization"),
+                    Header::optional("X-API-Key"),
+                    Header::optional("Signature"),
+                    Header::optional("Signature-Input"),
+                    Header::optional("Content-Digest"),
+                    Header::required("Idempotency-Key"),
+                    Header::required("Request-Id"),
+                    Header::optional("User-Agent"),
+                    Header::required("UCP-Agent"),
+                    Header::optional("Content-Type"),
+                    Header::optional("Accept"),
+                    Header::optional("Accept-Language"),
+                    Header::optional("Accept-Encoding"),
                 ],
             )
             .changing(Some(GetCart::OPERATION));
@@ -942,54 +603,18 @@ pub mod operations {
             Method::POST,
             "/catalog/search",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Language",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Language"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
@@ -1009,54 +634,18 @@ pub mod operations {
             Method::POST,
             "/catalog/lookup",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Language",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Language"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
@@ -1076,50 +665,17 @@ pub mod operations {
             Method::GET,
             "/orders/{id}",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Language",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Language"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[Input::required(Place::Path, "id")];
@@ -1138,54 +694,18 @@ pub mod operations {
             Method::POST,
             "/catalog/product",
             &[
-                Header {
-                    name: "Authorization",
-                    required: false,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "Request-Id",
-                    required: true,
-                },
-                Header {
-                    name: "User-Agent",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "Content-Type",
-                    required: false,
-                },
-                Header {
-                    name: "Accept",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Language",
-                    required: false,
-                },
-                Header {
-                    name: "Accept-Encoding",
-                    required: false,
-                },
+                Header::optional("Authorization"),
+                Header::optional("X-API-Key"),
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("Request-Id"),
+                Header::optional("User-Agent"),
+                Header::required("UCP-Agent"),
+                Header::optional("Content-Type"),
+                Header::optional("Accept"),
+                Header::optional("Accept-Language"),
+                Header::optional("Accept-Encoding"),
             ],
         );
         const INPUTS: &'static [Input] = &[Input::required(Place::Body, "body")];
@@ -1210,34 +730,13 @@ pub mod operations {
             Method::POST,
             "orderEvent",
             &[
-                Header {
-                    name: "Signature",
-                    required: false,
-                },
-                Header {
-                    name: "Signature-Input",
-                    required: false,
-                },
-                Header {
-                    name: "Content-Digest",
-                    required: false,
-                },
-                Header {
-                    name: "UCP-Agent",
-                    required: true,
-                },
-                Header {
-                    name: "X-API-Key",
-                    required: false,
-                },
-                Header {
-                    name: "Webhook-Timestamp",
-                    required: true,
-                },
-                Header {
-                    name: "Webhook-Id",
-                    required: true,
-                },
+                Header::optional("Signature"),
+                Header::optional("Signature-Input"),
+                Header::optional("Content-Digest"),
+                Header::required("UCP-Agent"),
+                Header::optional("X-API-Key"),
+                Header::required("Webhook-Timestamp"),
+                Header::required("Webhook-Id"),
             ],
         );
         type Body = super::order::Order;
@@ -1275,12 +774,7 @@ pub mod ap2_mandate {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutAp2 {
-        const NAME: &'static str = "CheckoutAp2";
-        const MEMBERS: &'static [&'static str] = &[
-            "merchant_authorization",
-            "checkout_mandate",
-        ];
+    impl CheckoutAp2 {
         const SECRETS: &'static [&'static str] = &["checkout_mandate"];
         const RULES: &'static [Check] = &[
             Check::Member(
@@ -1296,21 +790,10 @@ pub mod ap2_mandate {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                merchant_authorization: members.optional("merchant_authorization")?,
-                checkout_mandate: members.optional("checkout_mandate")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("merchant_authorization", &self.merchant_authorization)?;
-            sink.put_optional("checkout_mandate", &self.checkout_mandate)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutAp2, optional(merchant_authorization, checkout_mandate); SECRETS, RULES
+    );
     /// Signatures of both sides; a platform sends its half when completing.
     ///
     /// As `complete` requests send it.
@@ -1333,17 +816,8 @@ pub mod ap2_mandate {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(CompleteCheckoutAp2);
     impl From<&str> for CompleteCheckoutAp2 {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -1354,9 +828,7 @@ pub mod ap2_mandate {
             Self::new(only)
         }
     }
-    impl wire::Object for CompleteCheckoutAp2 {
-        const NAME: &'static str = "CompleteCheckoutAp2";
-        const MEMBERS: &'static [&'static str] = &["checkout_mandate"];
+    impl CompleteCheckoutAp2 {
         const SECRETS: &'static [&'static str] = &["checkout_mandate"];
         const RULES: &'static [Check] = &[
             Check::Member(
@@ -1368,20 +840,8 @@ pub mod ap2_mandate {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                checkout_mandate: members.required("checkout_mandate")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("checkout_mandate", &self.checkout_mandate)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(CheckoutAp2, CompleteCheckoutAp2);
+    wire::object!(CompleteCheckoutAp2, required(checkout_mandate); SECRETS, RULES);
 }
 /// Types of the contract's `buyer_consent` part.
 pub mod buyer_consent {
@@ -1406,15 +866,7 @@ pub mod buyer_consent {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Buyer {
-        const NAME: &'static str = "Buyer";
-        const MEMBERS: &'static [&'static str] = &[
-            "first_name",
-            "last_name",
-            "email",
-            "phone_number",
-            "consent",
-        ];
+    impl Buyer {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "consent",
@@ -1433,27 +885,10 @@ pub mod buyer_consent {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                email: members.optional("email")?,
-                phone_number: members.optional("phone_number")?,
-                consent: members.optional("consent")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("email", &self.email)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_optional("consent", &self.consent)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Buyer, optional(first_name, last_name, email, phone_number, consent); RULES
+    );
     /// A buyer and what they agreed to.
     ///
     /// As `complete` and `create` and `update` requests send it.
@@ -1486,30 +921,6 @@ pub mod buyer_consent {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `email`.
-        #[must_use]
-        pub fn email(mut self, email: impl Into<String>) -> Self {
-            self.email = Some(email.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
         /// Sets `consent`.
         #[must_use]
         pub fn consent(
@@ -1519,26 +930,9 @@ pub mod buyer_consent {
             self.consent = Some(consent);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for BuyerInput {
-        const NAME: &'static str = "BuyerInput";
-        const MEMBERS: &'static [&'static str] = &[
-            "first_name",
-            "last_name",
-            "email",
-            "phone_number",
-            "consent",
-        ];
+    wire::setters!(BuyerInput, String(first_name, last_name, email, phone_number));
+    impl BuyerInput {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "consent",
@@ -1557,27 +951,10 @@ pub mod buyer_consent {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                email: members.optional("email")?,
-                phone_number: members.optional("phone_number")?,
-                consent: members.optional("consent")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("email", &self.email)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_optional("consent", &self.consent)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        BuyerInput, optional(first_name, last_name, email, phone_number, consent); RULES
+    );
     /// A purpose that data is used for, and whether the buyer agrees.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1596,15 +973,7 @@ pub mod buyer_consent {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ConsentPurpose {
-        const NAME: &'static str = "ConsentPurpose";
-        const MEMBERS: &'static [&'static str] = &[
-            "granted",
-            "source",
-            "description",
-            "links",
-            "segments",
-        ];
+    impl ConsentPurpose {
         const RULES: &'static [Check] = &[
             Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
@@ -1628,27 +997,11 @@ pub mod buyer_consent {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                granted: members.required("granted")?,
-                source: members.required("source")?,
-                description: members.required("description")?,
-                links: members.optional("links")?,
-                segments: members.optional("segments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("granted", &self.granted)?;
-            sink.put("source", &self.source)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("links", &self.links)?;
-            sink.put_optional("segments", &self.segments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ConsentPurpose, required(granted, source, description), optional(links,
+        segments); RULES
+    );
     /// A purpose that data is used for, and whether the buyer agrees.
     ///
     /// As `complete` and `create` and `update` requests send it.
@@ -1685,20 +1038,9 @@ pub mod buyer_consent {
             self.segments = Some(segments);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for ConsentPurposeInput {
-        const NAME: &'static str = "ConsentPurposeInput";
-        const MEMBERS: &'static [&'static str] = &["granted", "source", "segments"];
+    wire::setters!(ConsentPurposeInput);
+    impl ConsentPurposeInput {
         const RULES: &'static [Check] = &[
             Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
@@ -1718,23 +1060,10 @@ pub mod buyer_consent {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                granted: members.required("granted")?,
-                source: members.required("source")?,
-                segments: members.optional("segments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("granted", &self.granted)?;
-            sink.put("source", &self.source)?;
-            sink.put_optional("segments", &self.segments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ConsentPurposeInput, required(granted, source), optional(segments); RULES
+    );
     /// A channel, vendor or programme within a purpose, and whether the buyer agrees.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -1750,14 +1079,7 @@ pub mod buyer_consent {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ConsentSegment {
-        const NAME: &'static str = "ConsentSegment";
-        const MEMBERS: &'static [&'static str] = &[
-            "granted",
-            "source",
-            "description",
-            "links",
-        ];
+    impl ConsentSegment {
         const RULES: &'static [Check] = &[
             Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
             Check::Member(
@@ -1765,25 +1087,10 @@ pub mod buyer_consent {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                granted: members.required("granted")?,
-                source: members.required("source")?,
-                description: members.required("description")?,
-                links: members.optional("links")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("granted", &self.granted)?;
-            sink.put("source", &self.source)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("links", &self.links)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ConsentSegment, required(granted, source, description), optional(links); RULES
+    );
     /// A channel, vendor or programme within a purpose, and whether the buyer agrees.
     ///
     /// As `complete` and `create` and `update` requests send it.
@@ -1807,38 +1114,14 @@ pub mod buyer_consent {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for ConsentSegmentInput {
-        const NAME: &'static str = "ConsentSegmentInput";
-        const MEMBERS: &'static [&'static str] = &["granted", "source"];
+    wire::setters!(ConsentSegmentInput);
+    impl ConsentSegmentInput {
         const RULES: &'static [Check] = &[
             Check::Member("source", &[Check::Known(wire::knows::<ConsentSource>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                granted: members.required("granted")?,
-                source: members.required("source")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("granted", &self.granted)?;
-            sink.put("source", &self.source)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ConsentSegmentInput, required(granted, source); RULES);
     /// Who says so: the `business` by default, or the `platform` for the buyer.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -1850,33 +1133,7 @@ pub mod buyer_consent {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for ConsentSource {
-        const NAME: &'static str = "ConsentSource";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "business" => Self::Business,
-                    "platform" => Self::Platform,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Business => "business",
-                Self::Platform => "platform",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
-    ::ucp_runtime::impl_object!(
-        Buyer, BuyerInput, ConsentPurpose, ConsentPurposeInput, ConsentSegment,
-        ConsentSegmentInput
-    );
-    ::ucp_runtime::impl_vocabulary!(ConsentSource);
+    wire::vocabulary!(ConsentSource, Business = "business", Platform = "platform");
 }
 /// Types of the contract's `cart` part.
 pub mod cart {
@@ -1935,27 +1192,7 @@ pub mod cart {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Cart {
-        const NAME: &'static str = "Cart";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "id",
-            "line_items",
-            "context",
-            "signals",
-            "attribution",
-            "buyer",
-            "currency",
-            "totals",
-            "actions",
-            "messages",
-            "links",
-            "policies",
-            "continue_url",
-            "expires_at",
-            "discounts",
-            "loyalty",
-        ];
+    impl Cart {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCart>)]),
             Check::Member(
@@ -2047,51 +1284,12 @@ pub mod cart {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                buyer: members.optional("buyer")?,
-                currency: members.required("currency")?,
-                totals: members.required("totals")?,
-                actions: members.optional("actions")?,
-                messages: members.optional("messages")?,
-                links: members.optional("links")?,
-                policies: members.optional("policies")?,
-                continue_url: members.optional("continue_url")?,
-                expires_at: members.optional("expires_at")?,
-                discounts: members.optional("discounts")?,
-                loyalty: members.optional("loyalty")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("actions", &self.actions)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("links", &self.links)?;
-            sink.put_optional("policies", &self.policies)?;
-            sink.put_optional("continue_url", &self.continue_url)?;
-            sink.put_optional("expires_at", &self.expires_at)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("loyalty", &self.loyalty)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Cart, required(ucp, id, line_items), optional(context, signals, attribution,
+        buyer), required(currency, totals), optional(actions, messages, links, policies,
+        continue_url, expires_at, discounts, loyalty); RULES
+    );
     /// A basket with estimated prices; it has no payment and no lifecycle.
     ///
     /// As `create` requests send it.
@@ -2127,57 +1325,18 @@ pub mod cart {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerInput>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateCart {
-        const NAME: &'static str = "CreateCart";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "context",
-            "signals",
-            "attribution",
-            "buyer",
-            "discounts",
-        ];
+    wire::setters!(
+        CreateCart, Context(context), Signals(signals), BuyerInput(buyer),
+        DiscountsObjectInput(discounts)
+    );
+    impl CreateCart {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -2187,29 +1346,11 @@ pub mod cart {
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
             Check::Member("buyer", &[Check::Is(wire::object_rules::<BuyerInput>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                buyer: members.optional("buyer")?,
-                discounts: members.optional("discounts")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CreateCart, required(line_items), optional(context, signals, attribution, buyer,
+        discounts); RULES
+    );
     /// The envelope of a cart; it has no payment handlers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2233,16 +1374,7 @@ pub mod cart {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseCart {
-        const NAME: &'static str = "UcpResponseCart";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "map_order",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseCart {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -2299,29 +1431,11 @@ pub mod cart {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                map_order: members.optional("map_order")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("map_order", &self.map_order)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpResponseCart, required(version), optional(map_order, status, services,
+        capabilities, payment_handlers); RULES
+    );
     /// A basket with estimated prices; it has no payment and no lifecycle.
     ///
     /// As `update` requests send it.
@@ -2358,34 +1472,10 @@ pub mod cart {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
-            self
-        }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerInput>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
             self
         }
         /// Starts an update from what was received. An update replaces everything: what it
@@ -2398,27 +1488,12 @@ pub mod cart {
         pub fn update_from(received: &Cart) -> Result<Self, wire::DecodeError> {
             wire::project(received)
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateCart {
-        const NAME: &'static str = "UpdateCart";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "context",
-            "signals",
-            "attribution",
-            "buyer",
-            "discounts",
-        ];
+    wire::setters!(
+        UpdateCart, Context(context), Signals(signals), BuyerInput(buyer),
+        DiscountsObjectInput(discounts)
+    );
+    impl UpdateCart {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -2428,30 +1503,11 @@ pub mod cart {
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
             Check::Member("buyer", &[Check::Is(wire::object_rules::<BuyerInput>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                buyer: members.optional("buyer")?,
-                discounts: members.optional("discounts")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(Cart, CreateCart, UcpResponseCart, UpdateCart);
+    wire::object!(
+        UpdateCart, required(line_items), optional(context, signals, attribution, buyer,
+        discounts); RULES
+    );
 }
 /// Types of the contract's `catalog` part.
 pub mod catalog {
@@ -2503,59 +1559,17 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `selected`.
-        #[must_use]
-        pub fn selected(
-            mut self,
-            selected: impl IntoIterator<Item = SelectedOption>,
-        ) -> Self {
-            self.selected = Some(selected.into_iter().collect());
-            self
-        }
-        /// Sets `preferences`.
-        #[must_use]
-        pub fn preferences(
-            mut self,
-            preferences: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.preferences = Some(preferences.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Sets `filters`.
-        #[must_use]
-        pub fn filters(mut self, filters: impl Into<FulfillmentSearchFilters>) -> Self {
-            self.filters = Some(filters.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(
+        GetProductRequest, list(SelectedOption(selected)), list(String(preferences)),
+        FulfillmentSearchFilters(filters), Context(context), Signals(signals)
+    );
     impl From<&str> for GetProductRequest {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -2566,17 +1580,7 @@ pub mod catalog {
             Self::new(only)
         }
     }
-    impl wire::Object for GetProductRequest {
-        const NAME: &'static str = "GetProductRequest";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "selected",
-            "preferences",
-            "filters",
-            "context",
-            "signals",
-            "attribution",
-        ];
+    impl GetProductRequest {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "filters",
@@ -2585,31 +1589,11 @@ pub mod catalog {
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                selected: members.optional("selected")?,
-                preferences: members.optional("preferences")?,
-                filters: members.optional("filters")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("selected", &self.selected)?;
-            sink.put_optional("preferences", &self.preferences)?;
-            sink.put_optional("filters", &self.filters)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        GetProductRequest, required(id), optional(selected, preferences, filters,
+        context, signals, attribution); RULES
+    );
     /// The product that was asked for.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2629,16 +1613,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for GetProductResponse {
-        const NAME: &'static str = "GetProductResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "product",
-            "actions",
-            "messages",
-            "policies",
-            "loyalty",
-        ];
+    impl GetProductResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
             Check::Member(
@@ -2689,29 +1664,11 @@ pub mod catalog {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                product: members.required("product")?,
-                actions: members.optional("actions")?,
-                messages: members.optional("messages")?,
-                policies: members.optional("policies")?,
-                loyalty: members.optional("loyalty")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("product", &self.product)?;
-            sink.put_optional("actions", &self.actions)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("policies", &self.policies)?;
-            sink.put_optional("loyalty", &self.loyalty)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        GetProductResponse, required(ucp, product), optional(actions, messages, policies,
+        loyalty); RULES
+    );
     /// Asks for products by their identifiers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -2744,50 +1701,18 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `filters`.
-        #[must_use]
-        pub fn filters(mut self, filters: impl Into<FulfillmentSearchFilters>) -> Self {
-            self.filters = Some(filters.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for LookupRequest {
-        const NAME: &'static str = "LookupRequest";
-        const MEMBERS: &'static [&'static str] = &[
-            "ids",
-            "filters",
-            "context",
-            "signals",
-            "attribution",
-        ];
+    wire::setters!(
+        LookupRequest, FulfillmentSearchFilters(filters), Context(context),
+        Signals(signals)
+    );
+    impl LookupRequest {
         const RULES: &'static [Check] = &[
             Check::Member("ids", &[Check::MinItems(1)]),
             Check::Member(
@@ -2797,27 +1722,11 @@ pub mod catalog {
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ids: members.required("ids")?,
-                filters: members.optional("filters")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ids", &self.ids)?;
-            sink.put_optional("filters", &self.filters)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LookupRequest, required(ids), optional(filters, context, signals, attribution);
+        RULES
+    );
     /// The products found for the identifiers.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -2837,16 +1746,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LookupResponse {
-        const NAME: &'static str = "LookupResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "products",
-            "actions",
-            "messages",
-            "policies",
-            "loyalty",
-        ];
+    impl LookupResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
             Check::Member(
@@ -2901,29 +1801,11 @@ pub mod catalog {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                products: members.required("products")?,
-                actions: members.optional("actions")?,
-                messages: members.optional("messages")?,
-                policies: members.optional("policies")?,
-                loyalty: members.optional("loyalty")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("products", &self.products)?;
-            sink.put_optional("actions", &self.actions)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("policies", &self.policies)?;
-            sink.put_optional("loyalty", &self.loyalty)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LookupResponse, required(ucp, products), optional(actions, messages, policies,
+        loyalty); RULES
+    );
     /// Which page is wanted.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -2947,48 +1829,12 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `cursor`.
-        #[must_use]
-        pub fn cursor(mut self, cursor: impl Into<String>) -> Self {
-            self.cursor = Some(cursor.into());
-            self
-        }
-        /// Sets `limit`.
-        #[must_use]
-        pub fn limit(mut self, limit: i64) -> Self {
-            self.limit = Some(limit);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PaginationRequest {
-        const NAME: &'static str = "PaginationRequest";
-        const MEMBERS: &'static [&'static str] = &["cursor", "limit"];
+    wire::setters!(PaginationRequest, String(cursor), i64(limit));
+    impl PaginationRequest {
         const RULES: &'static [Check] = &[Check::Member("limit", &[Check::Minimum(1)])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                cursor: members.optional("cursor")?,
-                limit: members.optional("limit")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("cursor", &self.cursor)?;
-            sink.put_optional("limit", &self.limit)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PaginationRequest, optional(cursor, limit); RULES);
     /// Where this page stands.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3004,13 +1850,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PaginationResponse {
-        const NAME: &'static str = "PaginationResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "cursor",
-            "has_next_page",
-            "total_count",
-        ];
+    impl PaginationResponse {
         const RULES: &'static [Check] = &[
             Check::Member("total_count", &[Check::Minimum(0)]),
             Check::When(
@@ -3025,23 +1865,11 @@ pub mod catalog {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                cursor: members.optional("cursor")?,
-                has_next_page: members.required("has_next_page")?,
-                total_count: members.optional("total_count")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("cursor", &self.cursor)?;
-            sink.put("has_next_page", &self.has_next_page)?;
-            sink.put_optional("total_count", &self.total_count)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaginationResponse, optional(cursor), required(has_next_page),
+        optional(total_count); RULES
+    );
     /// A query against the catalog; every member narrows it and none is required.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -3075,63 +1903,18 @@ pub mod catalog {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `query`.
-        #[must_use]
-        pub fn query(mut self, query: impl Into<String>) -> Self {
-            self.query = Some(query.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `filters`.
-        #[must_use]
-        pub fn filters(mut self, filters: impl Into<FulfillmentSearchFilters>) -> Self {
-            self.filters = Some(filters.into());
-            self
-        }
-        /// Sets `pagination`.
-        #[must_use]
-        pub fn pagination(mut self, pagination: impl Into<PaginationRequest>) -> Self {
-            self.pagination = Some(pagination.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for SearchRequest {
-        const NAME: &'static str = "SearchRequest";
-        const MEMBERS: &'static [&'static str] = &[
-            "query",
-            "context",
-            "signals",
-            "attribution",
-            "filters",
-            "pagination",
-        ];
+    wire::setters!(
+        SearchRequest, String(query), Context(context), Signals(signals),
+        FulfillmentSearchFilters(filters), PaginationRequest(pagination)
+    );
+    impl SearchRequest {
         const RULES: &'static [Check] = &[
             Check::Member("context", &[Check::Is(wire::object_rules::<Context>)]),
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
@@ -3144,29 +1927,11 @@ pub mod catalog {
                 &[Check::Is(wire::object_rules::<PaginationRequest>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                query: members.optional("query")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                filters: members.optional("filters")?,
-                pagination: members.optional("pagination")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("query", &self.query)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("filters", &self.filters)?;
-            sink.put_optional("pagination", &self.pagination)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        SearchRequest, optional(query, context, signals, attribution, filters,
+        pagination); RULES
+    );
     /// One page of products.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -3188,17 +1953,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for SearchResponse {
-        const NAME: &'static str = "SearchResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "products",
-            "pagination",
-            "actions",
-            "messages",
-            "policies",
-            "loyalty",
-        ];
+    impl SearchResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseCatalog>)]),
             Check::Member(
@@ -3253,31 +2008,11 @@ pub mod catalog {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                products: members.required("products")?,
-                pagination: members.optional("pagination")?,
-                actions: members.optional("actions")?,
-                messages: members.optional("messages")?,
-                policies: members.optional("policies")?,
-                loyalty: members.optional("loyalty")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("products", &self.products)?;
-            sink.put_optional("pagination", &self.pagination)?;
-            sink.put_optional("actions", &self.actions)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("policies", &self.policies)?;
-            sink.put_optional("loyalty", &self.loyalty)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        SearchResponse, required(ucp, products), optional(pagination, actions, messages,
+        policies, loyalty); RULES
+    );
     /// The envelope of catalog answers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3301,16 +2036,7 @@ pub mod catalog {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseCatalog {
-        const NAME: &'static str = "UcpResponseCatalog";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "map_order",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseCatalog {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -3367,33 +2093,10 @@ pub mod catalog {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                map_order: members.optional("map_order")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("map_order", &self.map_order)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        GetProductRequest, GetProductResponse, LookupRequest, LookupResponse,
-        PaginationRequest, PaginationResponse, SearchRequest, SearchResponse,
-        UcpResponseCatalog
+    wire::object!(
+        UcpResponseCatalog, required(version), optional(map_order, status, services,
+        capabilities, payment_handlers); RULES
     );
 }
 /// Types of the contract's `checkout` part.
@@ -3474,33 +2177,7 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Checkout {
-        const NAME: &'static str = "Checkout";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "id",
-            "line_items",
-            "buyer",
-            "context",
-            "signals",
-            "attribution",
-            "status",
-            "currency",
-            "totals",
-            "actions",
-            "messages",
-            "links",
-            "policies",
-            "expires_at",
-            "continue_url",
-            "payment",
-            "order",
-            "cart_id",
-            "ap2",
-            "discounts",
-            "fulfillment",
-            "loyalty",
-        ];
+    impl Checkout {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "ucp",
@@ -3594,63 +2271,13 @@ pub mod checkout {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                buyer: members.optional("buyer")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                status: members.required("status")?,
-                currency: members.required("currency")?,
-                totals: members.required("totals")?,
-                actions: members.optional("actions")?,
-                messages: members.optional("messages")?,
-                links: members.required("links")?,
-                policies: members.optional("policies")?,
-                expires_at: members.optional("expires_at")?,
-                continue_url: members.optional("continue_url")?,
-                payment: members.optional("payment")?,
-                order: members.optional("order")?,
-                cart_id: members.optional("cart_id")?,
-                ap2: members.optional("ap2")?,
-                discounts: members.optional("discounts")?,
-                fulfillment: members.optional("fulfillment")?,
-                loyalty: members.optional("loyalty")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put("status", &self.status)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("actions", &self.actions)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put("links", &self.links)?;
-            sink.put_optional("policies", &self.policies)?;
-            sink.put_optional("expires_at", &self.expires_at)?;
-            sink.put_optional("continue_url", &self.continue_url)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_optional("order", &self.order)?;
-            sink.put_optional("cart_id", &self.cart_id)?;
-            sink.put_optional("ap2", &self.ap2)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_optional("loyalty", &self.loyalty)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Checkout, required(ucp, id, line_items), optional(buyer, context, signals,
+        attribution), required(status, currency, totals), optional(actions, messages),
+        required(links), optional(policies, expires_at, continue_url, payment, order,
+        cart_id, ap2, discounts, fulfillment, loyalty); RULES
+    );
     /// Where the session stands: `incomplete` wants an update, `ready_for_complete` the completion,
     /// `requires_escalation` the buyer, `complete_in_progress` patience; the others are final.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -3671,36 +2298,12 @@ pub mod checkout {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for CheckoutStatus {
-        const NAME: &'static str = "CheckoutStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "incomplete" => Self::Incomplete,
-                    "requires_escalation" => Self::RequiresEscalation,
-                    "ready_for_complete" => Self::ReadyForComplete,
-                    "complete_in_progress" => Self::CompleteInProgress,
-                    "completed" => Self::Completed,
-                    "canceled" => Self::Canceled,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Incomplete => "incomplete",
-                Self::RequiresEscalation => "requires_escalation",
-                Self::ReadyForComplete => "ready_for_complete",
-                Self::CompleteInProgress => "complete_in_progress",
-                Self::Completed => "completed",
-                Self::Canceled => "canceled",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        CheckoutStatus, Incomplete = "incomplete", RequiresEscalation =
+        "requires_escalation", ReadyForComplete = "ready_for_complete",
+        CompleteInProgress = "complete_in_progress", Completed = "completed", Canceled =
+        "canceled"
+    );
     /// A purchase on its way from chosen items to a placed order.
     ///
     /// As `complete` requests send it.
@@ -3740,51 +2343,17 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `cart_id`.
-        #[must_use]
-        pub fn cart_id(mut self, cart_id: impl Into<String>) -> Self {
-            self.cart_id = Some(cart_id.into());
-            self
-        }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerInput>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CompleteCheckout {
-        const NAME: &'static str = "CompleteCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "signals",
-            "attribution",
-            "payment",
-            "cart_id",
-            "ap2",
-            "buyer",
-        ];
+    wire::setters!(
+        CompleteCheckout, Signals(signals), String(cart_id), BuyerInput(buyer)
+    );
+    impl CompleteCheckout {
         const RULES: &'static [Check] = &[
             Check::Member("signals", &[Check::Is(wire::object_rules::<Signals>)]),
             Check::Member(
@@ -3797,29 +2366,11 @@ pub mod checkout {
             ),
             Check::Member("buyer", &[Check::Is(wire::object_rules::<BuyerInput>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                payment: members.required("payment")?,
-                cart_id: members.optional("cart_id")?,
-                ap2: members.required("ap2")?,
-                buyer: members.optional("buyer")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put("payment", &self.payment)?;
-            sink.put_optional("cart_id", &self.cart_id)?;
-            sink.put("ap2", &self.ap2)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CompleteCheckout, optional(signals, attribution), required(payment),
+        optional(cart_id), required(ap2), optional(buyer); RULES
+    );
     /// A purchase on its way from chosen items to a placed order.
     ///
     /// As `create` requests send it.
@@ -3865,78 +2416,19 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerInput>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
             self
         }
-        /// Sets `payment`.
-        #[must_use]
-        pub fn payment(mut self, payment: impl Into<CreateCheckoutPayment>) -> Self {
-            self.payment = Some(payment.into());
-            self
-        }
-        /// Sets `cart_id`.
-        #[must_use]
-        pub fn cart_id(mut self, cart_id: impl Into<String>) -> Self {
-            self.cart_id = Some(cart_id.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
-            self
-        }
-        /// Sets `fulfillment`.
-        #[must_use]
-        pub fn fulfillment(mut self, fulfillment: impl Into<CreateFulfillment>) -> Self {
-            self.fulfillment = Some(fulfillment.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateCheckout {
-        const NAME: &'static str = "CreateCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "buyer",
-            "context",
-            "signals",
-            "attribution",
-            "payment",
-            "cart_id",
-            "discounts",
-            "fulfillment",
-        ];
+    wire::setters!(
+        CreateCheckout, BuyerInput(buyer), Context(context), Signals(signals),
+        CreateCheckoutPayment(payment), String(cart_id), DiscountsObjectInput(discounts),
+        CreateFulfillment(fulfillment)
+    );
+    impl CreateCheckout {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -3954,35 +2446,11 @@ pub mod checkout {
                 &[Check::Is(wire::object_rules::<CreateFulfillment>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                buyer: members.optional("buyer")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                payment: members.optional("payment")?,
-                cart_id: members.optional("cart_id")?,
-                discounts: members.optional("discounts")?,
-                fulfillment: members.optional("fulfillment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_optional("cart_id", &self.cart_id)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CreateCheckout, required(line_items), optional(buyer, context, signals,
+        attribution, payment, cart_id, discounts, fulfillment); RULES
+    );
     /// The order that a checkout led to.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -3998,29 +2466,14 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderConfirmation {
-        const NAME: &'static str = "OrderConfirmation";
-        const MEMBERS: &'static [&'static str] = &["id", "label", "permalink_url"];
+    impl OrderConfirmation {
         const RULES: &'static [Check] = &[
             Check::Member("permalink_url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                label: members.optional("label")?,
-                permalink_url: members.required("permalink_url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("label", &self.label)?;
-            sink.put("permalink_url", &self.permalink_url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        OrderConfirmation, required(id), optional(label), required(permalink_url); RULES
+    );
     /// A binding that holds for the resource in this response, for example its embedded checkout.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4050,17 +2503,7 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ServiceResponse {
-        const NAME: &'static str = "ServiceResponse";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "transport",
-            "endpoint",
-        ];
+    impl ServiceResponse {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -4123,31 +2566,11 @@ pub mod checkout {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.optional("id")?,
-                config: members.optional("config")?,
-                transport: members.required("transport")?,
-                endpoint: members.optional("endpoint")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put("transport", &self.transport)?;
-            sink.put_optional("endpoint", &self.endpoint)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ServiceResponse, required(version), optional(spec, schema, id, config),
+        required(transport), optional(endpoint); RULES
+    );
     /// The envelope of a checkout.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4171,16 +2594,7 @@ pub mod checkout {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseCheckout {
-        const NAME: &'static str = "UcpResponseCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "map_order",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseCheckout {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -4241,29 +2655,11 @@ pub mod checkout {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                map_order: members.optional("map_order")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.required("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("map_order", &self.map_order)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpResponseCheckout, required(version), optional(map_order, status, services,
+        capabilities), required(payment_handlers); RULES
+    );
     /// A purchase on its way from chosen items to a placed order.
     ///
     /// As `update` requests send it.
@@ -4306,46 +2702,10 @@ pub mod checkout {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `buyer`.
-        #[must_use]
-        pub fn buyer(mut self, buyer: impl Into<BuyerInput>) -> Self {
-            self.buyer = Some(buyer.into());
-            self
-        }
-        /// Sets `context`.
-        #[must_use]
-        pub fn context(mut self, context: impl Into<Context>) -> Self {
-            self.context = Some(context.into());
-            self
-        }
-        /// Sets `signals`.
-        #[must_use]
-        pub fn signals(mut self, signals: impl Into<Signals>) -> Self {
-            self.signals = Some(signals.into());
-            self
-        }
         /// Sets `attribution`.
         #[must_use]
         pub fn attribution(mut self, attribution: BTreeMap<String, String>) -> Self {
             self.attribution = Some(attribution);
-            self
-        }
-        /// Sets `payment`.
-        #[must_use]
-        pub fn payment(mut self, payment: impl Into<UpdateCheckoutPayment>) -> Self {
-            self.payment = Some(payment.into());
-            self
-        }
-        /// Sets `discounts`.
-        #[must_use]
-        pub fn discounts(mut self, discounts: impl Into<DiscountsObjectInput>) -> Self {
-            self.discounts = Some(discounts.into());
-            self
-        }
-        /// Sets `fulfillment`.
-        #[must_use]
-        pub fn fulfillment(mut self, fulfillment: impl Into<UpdateFulfillment>) -> Self {
-            self.fulfillment = Some(fulfillment.into());
             self
         }
         /// Starts an update from what was received. An update replaces everything: what it
@@ -4358,29 +2718,13 @@ pub mod checkout {
         pub fn update_from(received: &Checkout) -> Result<Self, wire::DecodeError> {
             wire::project(received)
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateCheckout {
-        const NAME: &'static str = "UpdateCheckout";
-        const MEMBERS: &'static [&'static str] = &[
-            "line_items",
-            "buyer",
-            "context",
-            "signals",
-            "attribution",
-            "payment",
-            "discounts",
-            "fulfillment",
-        ];
+    wire::setters!(
+        UpdateCheckout, BuyerInput(buyer), Context(context), Signals(signals),
+        UpdateCheckoutPayment(payment), DiscountsObjectInput(discounts),
+        UpdateFulfillment(fulfillment)
+    );
+    impl UpdateCheckout {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
@@ -4398,38 +2742,11 @@ pub mod checkout {
                 &[Check::Is(wire::object_rules::<UpdateFulfillment>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                line_items: members.required("line_items")?,
-                buyer: members.optional("buyer")?,
-                context: members.optional("context")?,
-                signals: members.optional("signals")?,
-                attribution: members.optional("attribution")?,
-                payment: members.optional("payment")?,
-                discounts: members.optional("discounts")?,
-                fulfillment: members.optional("fulfillment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("buyer", &self.buyer)?;
-            sink.put_optional("context", &self.context)?;
-            sink.put_optional("signals", &self.signals)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_optional("discounts", &self.discounts)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        Checkout, CompleteCheckout, CreateCheckout, OrderConfirmation, ServiceResponse,
-        UcpResponseCheckout, UpdateCheckout
+    wire::object!(
+        UpdateCheckout, required(line_items), optional(buyer, context, signals,
+        attribution, payment, discounts, fulfillment); RULES
     );
-    ::ucp_runtime::impl_vocabulary!(CheckoutStatus);
 }
 /// Types that several parts of the contract use.
 pub mod common {
@@ -4448,30 +2765,18 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for AvailablePaymentInstrument {
-        const NAME: &'static str = "AvailablePaymentInstrument";
-        const MEMBERS: &'static [&'static str] = &["type", "constraints"];
+    impl AvailablePaymentInstrument {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "constraints",
                 &[Check::Is(wire::object_rules::<ConstraintExpression>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                constraints: members.optional("constraints")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("constraints", &self.constraints)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        AvailablePaymentInstrument, required(r#type = "type"), optional(constraints);
+        RULES
+    );
     /// What every declaration of a capability carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4497,16 +2802,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Capability {
-        const NAME: &'static str = "Capability";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "extends",
-        ];
+    impl Capability {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -4529,29 +2825,10 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.optional("id")?,
-                config: members.optional("config")?,
-                extends: members.optional("extends")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put_optional("extends", &self.extends)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Capability, required(version), optional(spec, schema, id, config, extends); RULES
+    );
     /// What an object has to look like, in a few keywords of JSON Schema 2020-12.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4571,9 +2848,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ConstraintExpression {
-        const NAME: &'static str = "ConstraintExpression";
-        const MEMBERS: &'static [&'static str] = &["required", "properties", "anyOf"];
+    impl ConstraintExpression {
         const RULES: &'static [Check] = &[
             Check::Member("required", &[Check::MinItems(1), Check::UniqueItems]),
             Check::Member(
@@ -4627,23 +2902,10 @@ pub mod common {
             ),
             Check::Closed(&["required", "properties", "anyOf"]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                required: members.optional("required")?,
-                properties: members.optional("properties")?,
-                any_of: members.optional("anyOf")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("required", &self.required)?;
-            sink.put_optional("properties", &self.properties)?;
-            sink.put_optional("anyOf", &self.any_of)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ConstraintExpression, optional(required, properties, any_of = "anyOf"); RULES
+    );
     /// Hints about the buyer for prices, language and relevance; none is binding or identifies
     /// anyone.
     #[derive(Clone, PartialEq, Eq, Default)]
@@ -4690,90 +2952,12 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `location`.
-        #[must_use]
-        pub fn location(mut self, location: impl Into<String>) -> Self {
-            self.location = Some(location.into());
-            self
-        }
-        /// Sets `intent`.
-        #[must_use]
-        pub fn intent(mut self, intent: impl Into<String>) -> Self {
-            self.intent = Some(intent.into());
-            self
-        }
-        /// Sets `language`.
-        #[must_use]
-        pub fn language(mut self, language: impl Into<String>) -> Self {
-            self.language = Some(language.into());
-            self
-        }
-        /// Sets `currency`.
-        #[must_use]
-        pub fn currency(mut self, currency: impl Into<String>) -> Self {
-            self.currency = Some(currency.into());
-            self
-        }
-        /// Sets `eligibility`.
-        #[must_use]
-        pub fn eligibility(
-            mut self,
-            eligibility: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.eligibility = Some(eligibility.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Sets `payment`.
-        #[must_use]
-        pub fn payment(
-            mut self,
-            payment: impl IntoIterator<Item = ContextPaymentItem>,
-        ) -> Self {
-            self.payment = Some(payment.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Context {
-        const NAME: &'static str = "Context";
-        const MEMBERS: &'static [&'static str] = &[
-            "address_country",
-            "address_region",
-            "postal_code",
-            "location",
-            "intent",
-            "language",
-            "currency",
-            "eligibility",
-            "payment",
-        ];
+    wire::setters!(
+        Context, String(address_country, address_region, postal_code, location, intent,
+        language, currency), list(String(eligibility)), list(ContextPaymentItem(payment))
+    );
+    impl Context {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "eligibility",
@@ -4793,35 +2977,11 @@ pub mod common {
                 &[Check::Items(&[Check::Is(wire::object_rules::<ContextPaymentItem>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                address_country: members.optional("address_country")?,
-                address_region: members.optional("address_region")?,
-                postal_code: members.optional("postal_code")?,
-                location: members.optional("location")?,
-                intent: members.optional("intent")?,
-                language: members.optional("language")?,
-                currency: members.optional("currency")?,
-                eligibility: members.optional("eligibility")?,
-                payment: members.optional("payment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("location", &self.location)?;
-            sink.put_optional("intent", &self.intent)?;
-            sink.put_optional("language", &self.language)?;
-            sink.put_optional("currency", &self.currency)?;
-            sink.put_optional("eligibility", &self.eligibility)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Context, optional(address_country, address_region, postal_code, location, intent,
+        language, currency, eligibility, payment); RULES
+    );
     /// `ContextPaymentItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4848,26 +3008,8 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `types`.
-        #[must_use]
-        pub fn types(
-            mut self,
-            types: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.types = Some(types.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(ContextPaymentItem, list(String(types)));
     impl From<&str> for ContextPaymentItem {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -4878,9 +3020,7 @@ pub mod common {
             Self::new(only)
         }
     }
-    impl wire::Object for ContextPaymentItem {
-        const NAME: &'static str = "ContextPaymentItem";
-        const MEMBERS: &'static [&'static str] = &["handler", "types"];
+    impl ContextPaymentItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "handler",
@@ -4891,21 +3031,8 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                handler: members.required("handler")?,
-                types: members.optional("types")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("handler", &self.handler)?;
-            sink.put_optional("types", &self.types)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ContextPaymentItem, required(handler), optional(types); RULES);
     /// One product in a cart or checkout; amounts are in the currency of what contains it.
     ///
     /// As `create` requests send it.
@@ -4932,20 +3059,9 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateLineItem {
-        const NAME: &'static str = "CreateLineItem";
-        const MEMBERS: &'static [&'static str] = &["item", "quantity"];
+    wire::setters!(CreateLineItem);
+    impl CreateLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("item", &[Check::Is(wire::object_rules::<ItemInput>)]),
             Check::Member(
@@ -4953,21 +3069,8 @@ pub mod common {
                 &[Check::Minimum(1), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                item: members.required("item")?,
-                quantity: members.required::<wire::SafeInteger>("quantity")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CreateLineItem, required(item), safe(quantity); RULES);
     /// A text in one or more formats; at least one is present.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -4981,27 +3084,10 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Description {
-        const NAME: &'static str = "Description";
-        const MEMBERS: &'static [&'static str] = &["plain", "html", "markdown"];
+    impl Description {
         const RULES: &'static [Check] = &[Check::MinProperties(1)];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                plain: members.optional("plain")?,
-                html: members.optional("html")?,
-                markdown: members.optional("markdown")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("plain", &self.plain)?;
-            sink.put_optional("html", &self.html)?;
-            sink.put_optional("markdown", &self.markdown)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Description, optional(plain, html, markdown); RULES);
     /// What the business answers when there is no resource to return.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5019,9 +3105,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ErrorResponse {
-        const NAME: &'static str = "ErrorResponse";
-        const MEMBERS: &'static [&'static str] = &["ucp", "messages", "continue_url"];
+    impl ErrorResponse {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpError>)]),
             Check::Member(
@@ -5034,23 +3118,8 @@ pub mod common {
             Check::Member("continue_url", &[Check::Format("uri")]),
             Check::Closed(&["ucp", "messages", "continue_url"]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                messages: members.required("messages")?,
-                continue_url: members.optional("continue_url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("messages", &self.messages)?;
-            sink.put_optional("continue_url", &self.continue_url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ErrorResponse, required(ucp, messages), optional(continue_url); RULES);
     /// One action that is open, set by the business.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5064,25 +3133,10 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Instance {
-        const NAME: &'static str = "Instance";
-        const MEMBERS: &'static [&'static str] = &["id", "config"];
+    impl Instance {
         const RULES: &'static [Check] = &[Check::Member("id", &[Check::MinLength(1)])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                config: members.optional("config")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Instance, required(id), optional(config); RULES);
     /// A product or variant as it is sold.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5108,16 +3162,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Item {
-        const NAME: &'static str = "Item";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "title",
-            "price",
-            "quantity_unit",
-            "unit_price",
-            "image_url",
-        ];
+    impl Item {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "price",
@@ -5130,29 +3175,11 @@ pub mod common {
             Check::Member("unit_price", &[Check::Is(wire::object_rules::<UnitPrice>)]),
             Check::Member("image_url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                title: members.required("title")?,
-                price: members.required::<wire::SafeInteger>("price")?.get(),
-                quantity_unit: members.optional("quantity_unit")?,
-                unit_price: members.optional("unit_price")?,
-                image_url: members.optional("image_url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("title", &self.title)?;
-            sink.put("price", &self.price)?;
-            sink.put_optional("quantity_unit", &self.quantity_unit)?;
-            sink.put_optional("unit_price", &self.unit_price)?;
-            sink.put_optional("image_url", &self.image_url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Item, required(id, title), safe(price), optional(quantity_unit, unit_price,
+        image_url); RULES
+    );
     /// A product or variant as it is sold.
     ///
     /// As `create` and `update` requests send it.
@@ -5177,23 +3204,8 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `quantity_unit`.
-        #[must_use]
-        pub fn quantity_unit(mut self, quantity_unit: impl Into<QuantityUnit>) -> Self {
-            self.quantity_unit = Some(quantity_unit.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(ItemInput, QuantityUnit(quantity_unit));
     impl From<&str> for ItemInput {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -5204,30 +3216,15 @@ pub mod common {
             Self::new(only)
         }
     }
-    impl wire::Object for ItemInput {
-        const NAME: &'static str = "ItemInput";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity_unit"];
+    impl ItemInput {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "quantity_unit",
                 &[Check::Is(wire::object_rules::<QuantityUnit>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity_unit: members.optional("quantity_unit")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("quantity_unit", &self.quantity_unit)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ItemInput, required(id), optional(quantity_unit); RULES);
     /// One product in a cart or checkout; amounts are in the currency of what contains it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5248,15 +3245,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LineItem {
-        const NAME: &'static str = "LineItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "item",
-            "quantity",
-            "totals",
-            "parent_id",
-        ];
+    impl LineItem {
         const RULES: &'static [Check] = &[
             Check::Member("item", &[Check::Is(wire::object_rules::<Item>)]),
             Check::Member(
@@ -5268,27 +3257,11 @@ pub mod common {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                item: members.required("item")?,
-                quantity: members.required::<wire::SafeInteger>("quantity")?.get(),
-                totals: members.required("totals")?,
-                parent_id: members.optional("parent_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("parent_id", &self.parent_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LineItem, required(id, item), safe(quantity), required(totals),
+        optional(parent_id); RULES
+    );
     /// A page of the business to show to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5305,27 +3278,10 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Link {
-        const NAME: &'static str = "Link";
-        const MEMBERS: &'static [&'static str] = &["type", "url", "title"];
+    impl Link {
         const RULES: &'static [Check] = &[Check::Member("url", &[Check::Format("uri")])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                url: members.required("url")?,
-                title: members.optional("title")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("url", &self.url)?;
-            sink.put_optional("title", &self.title)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Link, required(r#type = "type", url), optional(title); RULES);
     /// Something that the business tells about a resource: an error, a warning or a notice.
     #[derive(Clone, Debug, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5430,28 +3386,7 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for MessageContentType {
-        const NAME: &'static str = "MessageContentType";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "plain" => Self::Plain,
-                    "markdown" => Self::Markdown,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Plain => "plain",
-                Self::Markdown => "markdown",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(MessageContentType, Plain = "plain", Markdown = "markdown");
     /// A problem that stands in the way of what the resource is for.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5476,16 +3411,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MessageError {
-        const NAME: &'static str = "MessageError";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "code",
-            "path",
-            "content_type",
-            "content",
-            "severity",
-        ];
+    impl MessageError {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
@@ -5496,29 +3422,11 @@ pub mod common {
                 &[Check::Known(wire::knows::<MessageErrorSeverity>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("type", "error")?;
-            Ok(Self {
-                code: members.required("code")?,
-                path: members.optional("path")?,
-                content_type: members.optional("content_type")?,
-                content: members.required("content")?,
-                severity: members.required("severity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", "error")?;
-            sink.put("code", &self.code)?;
-            sink.put_optional("path", &self.path)?;
-            sink.put_optional("content_type", &self.content_type)?;
-            sink.put("content", &self.content)?;
-            sink.put("severity", &self.severity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MessageError, constant("type" = "error"), required(code), optional(path,
+        content_type), required(content, severity); RULES
+    );
     /// Who can solve it: the platform by another request (`recoverable`), the buyer by input that
     /// the API cannot take (`requires_buyer_input`) or by a review (`requires_buyer_review`), or
     /// nobody, so that a new resource is needed (`unrecoverable`).
@@ -5536,32 +3444,11 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for MessageErrorSeverity {
-        const NAME: &'static str = "MessageErrorSeverity";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "recoverable" => Self::Recoverable,
-                    "requires_buyer_input" => Self::RequiresBuyerInput,
-                    "requires_buyer_review" => Self::RequiresBuyerReview,
-                    "unrecoverable" => Self::Unrecoverable,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Recoverable => "recoverable",
-                Self::RequiresBuyerInput => "requires_buyer_input",
-                Self::RequiresBuyerReview => "requires_buyer_review",
-                Self::Unrecoverable => "unrecoverable",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        MessageErrorSeverity, Recoverable = "recoverable", RequiresBuyerInput =
+        "requires_buyer_input", RequiresBuyerReview = "requires_buyer_review",
+        Unrecoverable = "unrecoverable"
+    );
     /// A notice; nothing has to be done about it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5581,42 +3468,18 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MessageInfo {
-        const NAME: &'static str = "MessageInfo";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "path",
-            "code",
-            "content_type",
-            "content",
-        ];
+    impl MessageInfo {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
                 &[Check::Known(wire::knows::<MessageContentType>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("type", "info")?;
-            Ok(Self {
-                path: members.optional("path")?,
-                code: members.optional("code")?,
-                content_type: members.optional("content_type")?,
-                content: members.required("content")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", "info")?;
-            sink.put_optional("path", &self.path)?;
-            sink.put_optional("code", &self.code)?;
-            sink.put_optional("content_type", &self.content_type)?;
-            sink.put("content", &self.content)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MessageInfo, constant("type" = "info"), optional(path, code, content_type),
+        required(content); RULES
+    );
     /// Something that must be shown to the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5650,18 +3513,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MessageWarning {
-        const NAME: &'static str = "MessageWarning";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "path",
-            "code",
-            "content",
-            "content_type",
-            "presentation",
-            "image_url",
-            "url",
-        ];
+    impl MessageWarning {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "content_type",
@@ -5670,33 +3522,11 @@ pub mod common {
             Check::Member("image_url", &[Check::Format("uri")]),
             Check::Member("url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("type", "warning")?;
-            Ok(Self {
-                path: members.optional("path")?,
-                code: members.required("code")?,
-                content: members.required("content")?,
-                content_type: members.optional("content_type")?,
-                presentation: members.optional("presentation")?,
-                image_url: members.optional("image_url")?,
-                url: members.optional("url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", "warning")?;
-            sink.put_optional("path", &self.path)?;
-            sink.put("code", &self.code)?;
-            sink.put("content", &self.content)?;
-            sink.put_optional("content_type", &self.content_type)?;
-            sink.put_optional("presentation", &self.presentation)?;
-            sink.put_optional("image_url", &self.image_url)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MessageWarning, constant("type" = "warning"), optional(path), required(code,
+        content), optional(content_type, presentation, image_url, url); RULES
+    );
     /// What every declaration of a payment handler carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5724,16 +3554,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PaymentHandler {
-        const NAME: &'static str = "PaymentHandler";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "available_instruments",
-        ];
+    impl PaymentHandler {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -5748,29 +3569,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.required("id")?,
-                config: members.optional("config")?,
-                available_instruments: members.optional("available_instruments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put_optional("available_instruments", &self.available_instruments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaymentHandler, required(version), optional(spec, schema), required(id),
+        optional(config, available_instruments); RULES
+    );
     /// One payment of a term.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5795,15 +3598,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PaymentSchedule {
-        const NAME: &'static str = "PaymentSchedule";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "description",
-            "due_at",
-            "amount",
-        ];
+    impl PaymentSchedule {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -5815,27 +3610,11 @@ pub mod common {
                 &[Check::Minimum(0), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#type: members.required("type")?,
-                description: members.required("description")?,
-                due_at: members.optional("due_at")?,
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("due_at", &self.due_at)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaymentSchedule, required(id, r#type = "type", description), optional(due_at),
+        safe(amount); RULES
+    );
     /// A way to pay for the checkout, as one payment or several.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -5855,14 +3634,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PaymentTerm {
-        const NAME: &'static str = "PaymentTerm";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "title",
-            "description",
-            "schedules",
-        ];
+    impl PaymentTerm {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -5876,25 +3648,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                title: members.required("title")?,
-                description: members.optional("description")?,
-                schedules: members.required("schedules")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("title", &self.title)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put("schedules", &self.schedules)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaymentTerm, required(id, title), optional(description), required(schedules);
+        RULES
+    );
     /// A term of the business about what it sells, such as returns or warranty, as of this moment;
     /// what has to be shown to the buyer comes as a warning.
     #[derive(Clone, PartialEq, Eq)]
@@ -5922,14 +3680,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Policy {
-        const NAME: &'static str = "Policy";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "description",
-            "applies_to",
-            "url",
-        ];
+    impl Policy {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "type",
@@ -5945,25 +3696,10 @@ pub mod common {
             ),
             Check::Member("url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                description: members.required("description")?,
-                applies_to: members.optional("applies_to")?,
-                url: members.optional("url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("applies_to", &self.applies_to)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Policy, required(r#type = "type", description), optional(applies_to, url); RULES
+    );
     /// A postal address and whom to ask for there.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -6006,113 +3742,17 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `extended_address`.
-        #[must_use]
-        pub fn extended_address(mut self, extended_address: impl Into<String>) -> Self {
-            self.extended_address = Some(extended_address.into());
-            self
-        }
-        /// Sets `street_address`.
-        #[must_use]
-        pub fn street_address(mut self, street_address: impl Into<String>) -> Self {
-            self.street_address = Some(street_address.into());
-            self
-        }
-        /// Sets `address_locality`.
-        #[must_use]
-        pub fn address_locality(mut self, address_locality: impl Into<String>) -> Self {
-            self.address_locality = Some(address_locality.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PostalAddress {
-        const NAME: &'static str = "PostalAddress";
-        const MEMBERS: &'static [&'static str] = &[
-            "extended_address",
-            "street_address",
-            "address_locality",
-            "address_region",
-            "address_country",
-            "postal_code",
-            "first_name",
-            "last_name",
-            "phone_number",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                extended_address: members.optional("extended_address")?,
-                street_address: members.optional("street_address")?,
-                address_locality: members.optional("address_locality")?,
-                address_region: members.optional("address_region")?,
-                address_country: members.optional("address_country")?,
-                postal_code: members.optional("postal_code")?,
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                phone_number: members.optional("phone_number")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("extended_address", &self.extended_address)?;
-            sink.put_optional("street_address", &self.street_address)?;
-            sink.put_optional("address_locality", &self.address_locality)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(
+        PostalAddress, String(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number)
+    );
+    wire::object!(
+        PostalAddress, optional(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number)
+    );
     /// The unit that something is sold by, and in which multiples.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6147,37 +3787,9 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `scale`.
-        #[must_use]
-        pub fn scale(mut self, scale: i64) -> Self {
-            self.scale = Some(scale);
-            self
-        }
-        /// Sets `increment`.
-        #[must_use]
-        pub fn increment(mut self, increment: i64) -> Self {
-            self.increment = Some(increment);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for QuantityUnit {
-        const NAME: &'static str = "QuantityUnit";
-        const MEMBERS: &'static [&'static str] = &[
-            "unit",
-            "scale",
-            "display_text",
-            "increment",
-        ];
+    wire::setters!(QuantityUnit, i64(scale, increment));
+    impl QuantityUnit {
         const RULES: &'static [Check] = &[
             Check::Member("scale", &[Check::Minimum(0), Check::Maximum(15)]),
             Check::Member("increment", &[Check::Minimum(1)]),
@@ -6190,25 +3802,11 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                unit: members.required("unit")?,
-                scale: members.optional("scale")?,
-                display_text: members.required("display_text")?,
-                increment: members.optional("increment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("unit", &self.unit)?;
-            sink.put_optional("scale", &self.scale)?;
-            sink.put("display_text", &self.display_text)?;
-            sink.put_optional("increment", &self.increment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        QuantityUnit, required(unit), optional(scale), required(display_text),
+        optional(increment); RULES
+    );
     /// A choice that was made for an option.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6233,43 +3831,9 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for SelectedOption {
-        const NAME: &'static str = "SelectedOption";
-        const MEMBERS: &'static [&'static str] = &["name", "id", "label"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                id: members.optional("id")?,
-                label: members.required("label")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put("label", &self.label)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(SelectedOption, String(id));
+    wire::object!(SelectedOption, required(name), optional(id), required(label));
     /// What every binding of a service carries.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6299,17 +3863,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Service {
-        const NAME: &'static str = "Service";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "spec",
-            "schema",
-            "id",
-            "config",
-            "transport",
-            "endpoint",
-        ];
+    impl Service {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("spec", &[Check::Format("uri")]),
@@ -6317,31 +3871,11 @@ pub mod common {
             Check::Member("transport", &[Check::Known(wire::knows::<ServiceTransport>)]),
             Check::Member("endpoint", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                spec: members.optional("spec")?,
-                schema: members.optional("schema")?,
-                id: members.optional("id")?,
-                config: members.optional("config")?,
-                transport: members.required("transport")?,
-                endpoint: members.optional("endpoint")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("spec", &self.spec)?;
-            sink.put_optional("schema", &self.schema)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("config", &self.config)?;
-            sink.put("transport", &self.transport)?;
-            sink.put_optional("endpoint", &self.endpoint)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Service, required(version), optional(spec, schema, id, config),
+        required(transport), optional(endpoint); RULES
+    );
     /// How operations travel under this binding.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -6357,32 +3891,9 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for ServiceTransport {
-        const NAME: &'static str = "ServiceTransport";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "rest" => Self::Rest,
-                    "mcp" => Self::Mcp,
-                    "a2a" => Self::A2a,
-                    "embedded" => Self::Embedded,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Rest => "rest",
-                Self::Mcp => "mcp",
-                Self::A2a => "a2a",
-                Self::Embedded => "embedded",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        ServiceTransport, Rest = "rest", Mcp = "mcp", A2a = "a2a", Embedded = "embedded"
+    );
     /// What the platform observed or had attested by others, never what the buyer claims; keys are
     /// reverse-domain names.
     #[derive(Clone, PartialEq, Eq, Default)]
@@ -6405,38 +3916,12 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `dev.ucp.buyer_ip`.
-        #[must_use]
-        pub fn dev_ucp_buyer_ip(mut self, dev_ucp_buyer_ip: impl Into<String>) -> Self {
-            self.dev_ucp_buyer_ip = Some(dev_ucp_buyer_ip.into());
-            self
-        }
-        /// Sets `dev.ucp.user_agent`.
-        #[must_use]
-        pub fn dev_ucp_user_agent(
-            mut self,
-            dev_ucp_user_agent: impl Into<String>,
-        ) -> Self {
-            self.dev_ucp_user_agent = Some(dev_ucp_user_agent.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for Signals {
-        const NAME: &'static str = "Signals";
-        const MEMBERS: &'static [&'static str] = &[
-            "dev.ucp.buyer_ip",
-            "dev.ucp.user_agent",
-        ];
+    wire::setters!(
+        Signals, String(dev_ucp_buyer_ip = "dev.ucp.buyer_ip", dev_ucp_user_agent =
+        "dev.ucp.user_agent")
+    );
+    impl Signals {
         const RULES: &'static [Check] = &[
             Check::Names(
                 &[
@@ -6446,21 +3931,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                dev_ucp_buyer_ip: members.optional("dev.ucp.buyer_ip")?,
-                dev_ucp_user_agent: members.optional("dev.ucp.user_agent")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("dev.ucp.buyer_ip", &self.dev_ucp_buyer_ip)?;
-            sink.put_optional("dev.ucp.user_agent", &self.dev_ucp_user_agent)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Signals, optional(dev_ucp_buyer_ip = "dev.ucp.buyer_ip", dev_ucp_user_agent =
+        "dev.ucp.user_agent"); RULES
+    );
     /// One entry of a bill.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6477,9 +3952,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Total {
-        const NAME: &'static str = "Total";
-        const MEMBERS: &'static [&'static str] = &["type", "display_text", "amount"];
+    impl Total {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
@@ -6524,23 +3997,10 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                display_text: members.optional("display_text")?,
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("display_text", &self.display_text)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Total, required(r#type = "type"), optional(display_text), safe(amount); RULES
+    );
     /// One entry of a bill.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6559,14 +4019,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for TotalsItem {
-        const NAME: &'static str = "TotalsItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "display_text",
-            "amount",
-            "lines",
-        ];
+    impl TotalsItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
@@ -6642,25 +4095,11 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                display_text: members.optional("display_text")?,
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                lines: members.optional("lines")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("display_text", &self.display_text)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_optional("lines", &self.lines)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        TotalsItem, required(r#type = "type"), optional(display_text), safe(amount),
+        optional(lines); RULES
+    );
     /// One of the smaller entries; it may carry more members.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6674,30 +4113,15 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for TotalsItemLine {
-        const NAME: &'static str = "TotalsItemLine";
-        const MEMBERS: &'static [&'static str] = &["display_text", "amount"];
+    impl TotalsItemLine {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
                 &[Check::Minimum(-9007199254740991), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                display_text: members.required("display_text")?,
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("display_text", &self.display_text)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(TotalsItemLine, required(display_text), safe(amount); RULES);
     /// The envelope of an answer that says why there is nothing.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6717,16 +4141,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpError {
-        const NAME: &'static str = "UcpError";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "map_order",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpError {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member(
@@ -6782,29 +4197,11 @@ pub mod common {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            members.constant("status", "error")?;
-            Ok(Self {
-                version: members.required("version")?,
-                map_order: members.optional("map_order")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("map_order", &self.map_order)?;
-            sink.put("status", "error")?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UcpError, constant("status" = "error"), required(version), optional(map_order,
+        services, capabilities, payment_handlers); RULES
+    );
     /// Outcome for the application; success when absent.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -6816,28 +4213,7 @@ pub mod common {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for UcpStatus {
-        const NAME: &'static str = "UcpStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "success" => Self::Success,
-                    "error" => Self::Error,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Success => "success",
-                Self::Error => "error",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(UcpStatus, Success = "success", Error = "error");
     /// Price by weight, volume and the like; `measure` and `reference` have the same unit, and the
     /// currency is that of the price.
     #[derive(Clone, PartialEq, Eq)]
@@ -6858,14 +4234,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UnitPrice {
-        const NAME: &'static str = "UnitPrice";
-        const MEMBERS: &'static [&'static str] = &[
-            "amount",
-            "currency",
-            "measure",
-            "reference",
-        ];
+    impl UnitPrice {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
@@ -6881,25 +4250,10 @@ pub mod common {
                 &[Check::Is(wire::object_rules::<UnitPriceReference>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                currency: members.required("currency")?,
-                measure: members.required("measure")?,
-                reference: members.required("reference")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("amount", &self.amount)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("measure", &self.measure)?;
-            sink.put("reference", &self.reference)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UnitPrice, safe(amount), required(currency, measure, reference); RULES
+    );
     /// How much a package holds.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6921,14 +4275,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UnitPriceMeasure {
-        const NAME: &'static str = "UnitPriceMeasure";
-        const MEMBERS: &'static [&'static str] = &[
-            "unit",
-            "scale",
-            "display_text",
-            "value",
-        ];
+    impl UnitPriceMeasure {
         const RULES: &'static [Check] = &[
             Check::Member("scale", &[Check::Minimum(0), Check::Maximum(15)]),
             Check::Member(
@@ -6948,25 +4295,11 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                unit: members.required("unit")?,
-                scale: members.optional("scale")?,
-                display_text: members.required("display_text")?,
-                value: members.required::<wire::SafeInteger>("value")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("unit", &self.unit)?;
-            sink.put_optional("scale", &self.scale)?;
-            sink.put("display_text", &self.display_text)?;
-            sink.put("value", &self.value)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UnitPriceMeasure, required(unit), optional(scale), required(display_text),
+        safe(value); RULES
+    );
     /// Quantity that the price is for, for example 100 ml.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -6988,14 +4321,7 @@ pub mod common {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UnitPriceReference {
-        const NAME: &'static str = "UnitPriceReference";
-        const MEMBERS: &'static [&'static str] = &[
-            "unit",
-            "scale",
-            "display_text",
-            "value",
-        ];
+    impl UnitPriceReference {
         const RULES: &'static [Check] = &[
             Check::Member("scale", &[Check::Minimum(0), Check::Maximum(15)]),
             Check::Member(
@@ -7015,25 +4341,11 @@ pub mod common {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                unit: members.required("unit")?,
-                scale: members.optional("scale")?,
-                display_text: members.required("display_text")?,
-                value: members.required::<wire::SafeInteger>("value")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("unit", &self.unit)?;
-            sink.put_optional("scale", &self.scale)?;
-            sink.put("display_text", &self.display_text)?;
-            sink.put("value", &self.value)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UnitPriceReference, required(unit), optional(scale), required(display_text),
+        safe(value); RULES
+    );
     /// One product in a cart or checkout; amounts are in the currency of what contains it.
     ///
     /// As `update` requests send it.
@@ -7066,37 +4378,9 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Sets `parent_id`.
-        #[must_use]
-        pub fn parent_id(mut self, parent_id: impl Into<String>) -> Self {
-            self.parent_id = Some(parent_id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateLineItem {
-        const NAME: &'static str = "UpdateLineItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "item",
-            "quantity",
-            "parent_id",
-        ];
+    wire::setters!(UpdateLineItem, String(id, parent_id));
+    impl UpdateLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("item", &[Check::Is(wire::object_rules::<ItemInput>)]),
             Check::Member(
@@ -7104,36 +4388,10 @@ pub mod common {
                 &[Check::Minimum(1), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                item: members.required("item")?,
-                quantity: members.required::<wire::SafeInteger>("quantity")?.get(),
-                parent_id: members.optional("parent_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_optional("parent_id", &self.parent_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        AvailablePaymentInstrument, Capability, ConstraintExpression, Context,
-        ContextPaymentItem, CreateLineItem, Description, ErrorResponse, Instance, Item,
-        ItemInput, LineItem, Link, MessageError, MessageInfo, MessageWarning,
-        PaymentHandler, PaymentSchedule, PaymentTerm, Policy, PostalAddress,
-        QuantityUnit, SelectedOption, Service, Signals, Total, TotalsItem,
-        TotalsItemLine, UcpError, UnitPrice, UnitPriceMeasure, UnitPriceReference,
-        UpdateLineItem
-    );
-    ::ucp_runtime::impl_vocabulary!(
-        MessageContentType, MessageErrorSeverity, ServiceTransport, UcpStatus
+    wire::object!(
+        UpdateLineItem, optional(id), required(item), safe(quantity),
+        optional(parent_id); RULES
     );
     ::ucp_runtime::impl_union!(Message);
 }
@@ -7154,30 +4412,15 @@ pub mod discount {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Allocation {
-        const NAME: &'static str = "Allocation";
-        const MEMBERS: &'static [&'static str] = &["path", "amount"];
+    impl Allocation {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
                 &[Check::Minimum(0), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                path: members.required("path")?,
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("path", &self.path)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Allocation, required(path), safe(amount); RULES);
     /// A discount that is part of the totals.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7216,19 +4459,7 @@ pub mod discount {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for AppliedDiscount {
-        const NAME: &'static str = "AppliedDiscount";
-        const MEMBERS: &'static [&'static str] = &[
-            "code",
-            "title",
-            "amount",
-            "automatic",
-            "method",
-            "priority",
-            "provisional",
-            "eligibility",
-            "allocations",
-        ];
+    impl AppliedDiscount {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
@@ -7252,35 +4483,12 @@ pub mod discount {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Allocation>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                code: members.optional("code")?,
-                title: members.required("title")?,
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                automatic: members.optional("automatic")?,
-                method: members.optional("method")?,
-                priority: members.optional("priority")?,
-                provisional: members.optional("provisional")?,
-                eligibility: members.optional("eligibility")?,
-                allocations: members.optional("allocations")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("code", &self.code)?;
-            sink.put("title", &self.title)?;
-            sink.put("amount", &self.amount)?;
-            sink.put_optional("automatic", &self.automatic)?;
-            sink.put_optional("method", &self.method)?;
-            sink.put_optional("priority", &self.priority)?;
-            sink.put_optional("provisional", &self.provisional)?;
-            sink.put_optional("eligibility", &self.eligibility)?;
-            sink.put_optional("allocations", &self.allocations)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        AppliedDiscount, optional(code), required(title), safe(amount),
+        optional(automatic, method, priority, provisional, eligibility, allocations);
+        RULES
+    );
     /// How it is spread: `each` item by itself, or `across` all in proportion to their value.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -7292,28 +4500,7 @@ pub mod discount {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for AppliedDiscountMethod {
-        const NAME: &'static str = "AppliedDiscountMethod";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "each" => Self::Each,
-                    "across" => Self::Across,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Each => "each",
-                Self::Across => "across",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(AppliedDiscountMethod, Each = "each", Across = "across");
     /// Codes that the platform submits, and discounts that the business applied.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7326,30 +4513,15 @@ pub mod discount {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DiscountsObject {
-        const NAME: &'static str = "DiscountsObject";
-        const MEMBERS: &'static [&'static str] = &["codes", "applied"];
+    impl DiscountsObject {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "applied",
                 &[Check::Items(&[Check::Is(wire::object_rules::<AppliedDiscount>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                codes: members.optional("codes")?,
-                applied: members.optional("applied")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("codes", &self.codes)?;
-            sink.put_optional("applied", &self.applied)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(DiscountsObject, optional(codes, applied); RULES);
     /// Codes that the platform submits, and discounts that the business applied.
     ///
     /// As `create` and `update` requests send it.
@@ -7371,46 +4543,9 @@ pub mod discount {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `codes`.
-        #[must_use]
-        pub fn codes(
-            mut self,
-            codes: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.codes = Some(codes.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for DiscountsObjectInput {
-        const NAME: &'static str = "DiscountsObjectInput";
-        const MEMBERS: &'static [&'static str] = &["codes"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                codes: members.optional("codes")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("codes", &self.codes)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
-    ::ucp_runtime::impl_object!(
-        Allocation, AppliedDiscount, DiscountsObject, DiscountsObjectInput
-    );
-    ::ucp_runtime::impl_vocabulary!(AppliedDiscountMethod);
+    wire::setters!(DiscountsObjectInput, list(String(codes)));
+    wire::object!(DiscountsObjectInput, optional(codes));
 }
 /// Types of the contract's `fulfillment` part.
 pub mod fulfillment {
@@ -7430,24 +4565,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Availability {
-        const NAME: &'static str = "Availability";
-        const MEMBERS: &'static [&'static str] = &["available", "status"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                available: members.optional("available")?,
-                status: members.optional("status")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("available", &self.available)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(Availability, optional(available, status));
     /// How a variant can be delivered.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7457,9 +4575,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CatalogFulfillment {
-        const NAME: &'static str = "CatalogFulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods"];
+    impl CatalogFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
@@ -7470,19 +4586,8 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CatalogFulfillment, optional(methods); RULES);
     /// One way in which a variant can be delivered, and whether it is there.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7503,15 +4608,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CatalogFulfillmentMethod {
-        const NAME: &'static str = "CatalogFulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "description",
-            "availability",
-            "location",
-            "options",
-        ];
+    impl CatalogFulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -7526,27 +4623,11 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                description: members.optional("description")?,
-                availability: members.optional("availability")?,
-                location: members.optional("location")?,
-                options: members.optional("options")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_optional("availability", &self.availability)?;
-            sink.put_optional("location", &self.location)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CatalogFulfillmentMethod, required(r#type = "type"), optional(description,
+        availability, location, options); RULES
+    );
     /// A category that a product belongs to.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7558,24 +4639,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Category {
-        const NAME: &'static str = "Category";
-        const MEMBERS: &'static [&'static str] = &["value", "taxonomy"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                value: members.required("value")?,
-                taxonomy: members.optional("taxonomy")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("value", &self.value)?;
-            sink.put_optional("taxonomy", &self.taxonomy)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(Category, required(value), optional(taxonomy));
     /// How the items of a checkout reach the buyer.
     ///
     /// As `create` requests send it.
@@ -7596,29 +4660,9 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `methods`.
-        #[must_use]
-        pub fn methods(
-            mut self,
-            methods: impl IntoIterator<Item = CreateFulfillmentMethod>,
-        ) -> Self {
-            self.methods = Some(methods.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateFulfillment {
-        const NAME: &'static str = "CreateFulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods"];
+    wire::setters!(CreateFulfillment, list(CreateFulfillmentMethod(methods)));
+    impl CreateFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
@@ -7629,19 +4673,8 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CreateFulfillment, optional(methods); RULES);
     /// Items that travel together, with the options for them; made by the business.
     ///
     /// As `create` requests send it.
@@ -7677,33 +4710,9 @@ pub mod fulfillment {
             self.selected_option_id = Some(None);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateFulfillmentGroup {
-        const NAME: &'static str = "CreateFulfillmentGroup";
-        const MEMBERS: &'static [&'static str] = &["selected_option_id"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                selected_option_id: members.nullable("selected_option_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("selected_option_id", &self.selected_option_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(CreateFulfillmentGroup);
+    wire::object!(CreateFulfillmentGroup, nullable(selected_option_id));
     /// One way of delivery in use, with its destinations and groups.
     ///
     /// As `create` requests send it.
@@ -7749,35 +4758,11 @@ pub mod fulfillment {
             self.selected_destination_id = Some(None);
             self
         }
-        /// Sets `groups`.
-        #[must_use]
-        pub fn groups(
-            mut self,
-            groups: impl IntoIterator<Item = CreateFulfillmentGroup>,
-        ) -> Self {
-            self.groups = Some(groups.into_iter().collect());
-            self
-        }
-        /// Sets `destinations`.
-        #[must_use]
-        pub fn destinations(
-            mut self,
-            destinations: impl IntoIterator<Item = ShippingDestination>,
-        ) -> Self {
-            self.destinations = Some(destinations.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(
+        CreateFulfillmentMethod, list(CreateFulfillmentGroup(groups)),
+        list(ShippingDestination(destinations))
+    );
     impl From<&str> for CreateFulfillmentMethod {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -7788,14 +4773,7 @@ pub mod fulfillment {
             Self::new(only)
         }
     }
-    impl wire::Object for CreateFulfillmentMethod {
-        const NAME: &'static str = "CreateFulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "selected_destination_id",
-            "groups",
-            "destinations",
-        ];
+    impl CreateFulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "destinations",
@@ -7827,25 +4805,11 @@ pub mod fulfillment {
             ),
             Check::Dependent("destinations", &["type"]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                selected_destination_id: members.nullable("selected_destination_id")?,
-                groups: members.optional("groups")?,
-                destinations: members.optional("destinations")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("selected_destination_id", &self.selected_destination_id)?;
-            sink.put_optional("groups", &self.groups)?;
-            sink.put_optional("destinations", &self.destinations)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CreateFulfillmentMethod, required(r#type = "type"),
+        nullable(selected_destination_id), optional(groups, destinations); RULES
+    );
     /// One choice of an option, and whether it fits the selection.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7862,28 +4826,9 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DetailOptionValue {
-        const NAME: &'static str = "DetailOptionValue";
-        const MEMBERS: &'static [&'static str] = &["id", "label", "available", "exists"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                label: members.required("label")?,
-                available: members.optional("available")?,
-                exists: members.optional("exists")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put("label", &self.label)?;
-            sink.put_optional("available", &self.available)?;
-            sink.put_optional("exists", &self.exists)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(
+        DetailOptionValue, optional(id), required(label), optional(available, exists)
+    );
     /// Something that can be chosen about a product.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7897,27 +4842,12 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for DetailProductOption {
-        const NAME: &'static str = "DetailProductOption";
-        const MEMBERS: &'static [&'static str] = &["name", "values"];
+    impl DetailProductOption {
         const RULES: &'static [Check] = &[
             Check::Member("values", &[Check::MinItems(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                values: members.required("values")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put("values", &self.values)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(DetailProductOption, required(name, values); RULES);
     /// How the items of a checkout reach the buyer.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7929,30 +4859,15 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Fulfillment {
-        const NAME: &'static str = "Fulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods", "available_methods"];
+    impl Fulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
                 &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentMethod>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                available_methods: members.optional("available_methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_optional("available_methods", &self.available_methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Fulfillment, optional(methods, available_methods); RULES);
     /// A way of delivery that is possible for some items.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -7968,33 +4883,10 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentAvailableMethod {
-        const NAME: &'static str = "FulfillmentAvailableMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "line_item_ids",
-            "fulfillable_on",
-            "description",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                line_item_ids: members.required("line_item_ids")?,
-                fulfillable_on: members.nullable("fulfillable_on")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("fulfillable_on", &self.fulfillable_on)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(
+        FulfillmentAvailableMethod, required(r#type = "type", line_item_ids),
+        nullable(fulfillable_on), optional(description)
+    );
     /// Where items go: an address, or a shop that hands them out.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8029,23 +4921,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentDestination {
-        const NAME: &'static str = "FulfillmentDestination";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "id",
-            "extended_address",
-            "street_address",
-            "address_locality",
-            "address_region",
-            "address_country",
-            "postal_code",
-            "first_name",
-            "last_name",
-            "phone_number",
-            "name",
-            "address",
-        ];
+    impl FulfillmentDestination {
         const RULES: &'static [Check] = &[
             Check::When(
                 &[
@@ -8099,43 +4975,12 @@ pub mod fulfillment {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                id: members.required("id")?,
-                extended_address: members.optional("extended_address")?,
-                street_address: members.optional("street_address")?,
-                address_locality: members.optional("address_locality")?,
-                address_region: members.optional("address_region")?,
-                address_country: members.optional("address_country")?,
-                postal_code: members.optional("postal_code")?,
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                phone_number: members.optional("phone_number")?,
-                name: members.optional("name")?,
-                address: members.optional("address")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("id", &self.id)?;
-            sink.put_optional("extended_address", &self.extended_address)?;
-            sink.put_optional("street_address", &self.street_address)?;
-            sink.put_optional("address_locality", &self.address_locality)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_optional("name", &self.name)?;
-            sink.put_optional("address", &self.address)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentDestination, required(r#type = "type", id), optional(extended_address,
+        street_address, address_locality, address_region, address_country, postal_code,
+        first_name, last_name, phone_number, name, address); RULES
+    );
     /// Where items should go, as a rough place or by reference; the reference wins.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -8163,68 +5008,15 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `location`.
-        #[must_use]
-        pub fn location(mut self, location: impl Into<String>) -> Self {
-            self.location = Some(location.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for FulfillmentDestinationFilter {
-        const NAME: &'static str = "FulfillmentDestinationFilter";
-        const MEMBERS: &'static [&'static str] = &[
-            "address_country",
-            "address_region",
-            "postal_code",
-            "location",
-        ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                address_country: members.optional("address_country")?,
-                address_region: members.optional("address_region")?,
-                postal_code: members.optional("postal_code")?,
-                location: members.optional("location")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("location", &self.location)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(
+        FulfillmentDestinationFilter, String(address_country, address_region,
+        postal_code, location)
+    );
+    wire::object!(
+        FulfillmentDestinationFilter, optional(address_country, address_region,
+        postal_code, location)
+    );
     /// A product in full, whose variants tell how they can be delivered.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -8269,25 +5061,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentDetailProduct {
-        const NAME: &'static str = "FulfillmentDetailProduct";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price_range",
-            "list_price_range",
-            "media",
-            "options",
-            "variants",
-            "rating",
-            "tags",
-            "metadata",
-            "selected",
-        ];
+    impl FulfillmentDetailProduct {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -8316,47 +5090,13 @@ pub mod fulfillment {
             ),
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price_range: members.required("price_range")?,
-                list_price_range: members.optional("list_price_range")?,
-                media: members.optional("media")?,
-                options: members.optional("options")?,
-                variants: members.required("variants")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                selected: members.optional("selected")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price_range", &self.price_range)?;
-            sink.put_optional("list_price_range", &self.list_price_range)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put("variants", &self.variants)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_optional("selected", &self.selected)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentDetailProduct, required(id), optional(handle), required(title,
+        description), optional(url, categories), required(price_range),
+        optional(list_price_range, media, options), required(variants), optional(rating,
+        tags, metadata, selected); RULES
+    );
     /// Items that travel together, with the options for them; made by the business.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8372,39 +5112,18 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentGroup {
-        const NAME: &'static str = "FulfillmentGroup";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "line_item_ids",
-            "options",
-            "selected_option_id",
-        ];
+    impl FulfillmentGroup {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "options",
                 &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentOption>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                line_item_ids: members.required("line_item_ids")?,
-                options: members.optional("options")?,
-                selected_option_id: members.nullable("selected_option_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_optional("selected_option_id", &self.selected_option_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentGroup, required(id, line_item_ids), optional(options),
+        nullable(selected_option_id); RULES
+    );
     /// A product that was looked up, whose variants tell how they can be delivered.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -8446,24 +5165,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentLookupProduct {
-        const NAME: &'static str = "FulfillmentLookupProduct";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price_range",
-            "list_price_range",
-            "media",
-            "options",
-            "variants",
-            "rating",
-            "tags",
-            "metadata",
-        ];
+    impl FulfillmentLookupProduct {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -8494,45 +5196,13 @@ pub mod fulfillment {
             ),
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price_range: members.required("price_range")?,
-                list_price_range: members.optional("list_price_range")?,
-                media: members.optional("media")?,
-                options: members.optional("options")?,
-                variants: members.required("variants")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price_range", &self.price_range)?;
-            sink.put_optional("list_price_range", &self.list_price_range)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put("variants", &self.variants)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentLookupProduct, required(id), optional(handle), required(title,
+        description), optional(url, categories), required(price_range),
+        optional(list_price_range, media, options), required(variants), optional(rating,
+        tags, metadata); RULES
+    );
     /// A variant with the identifiers that led to it, and how it can be delivered.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -8588,31 +5258,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentLookupVariant {
-        const NAME: &'static str = "FulfillmentLookupVariant";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "sku",
-            "barcodes",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price",
-            "quantity_unit",
-            "list_price",
-            "unit_price",
-            "availability",
-            "options",
-            "media",
-            "rating",
-            "tags",
-            "metadata",
-            "seller",
-            "inputs",
-            "fulfillment",
-        ];
+    impl FulfillmentLookupVariant {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -8638,59 +5284,13 @@ pub mod fulfillment {
                 &[Check::Is(wire::object_rules::<CatalogFulfillment>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                sku: members.optional("sku")?,
-                barcodes: members.optional("barcodes")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price: members.required("price")?,
-                quantity_unit: members.optional("quantity_unit")?,
-                list_price: members.optional("list_price")?,
-                unit_price: members.optional("unit_price")?,
-                availability: members.optional("availability")?,
-                options: members.optional("options")?,
-                media: members.optional("media")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                seller: members.optional("seller")?,
-                inputs: members.required("inputs")?,
-                fulfillment: members.optional("fulfillment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("sku", &self.sku)?;
-            sink.put_optional("barcodes", &self.barcodes)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price", &self.price)?;
-            sink.put_optional("quantity_unit", &self.quantity_unit)?;
-            sink.put_optional("list_price", &self.list_price)?;
-            sink.put_optional("unit_price", &self.unit_price)?;
-            sink.put_optional("availability", &self.availability)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_optional("seller", &self.seller)?;
-            sink.put("inputs", &self.inputs)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentLookupVariant, required(id), optional(sku, barcodes, handle),
+        required(title, description), optional(url, categories), required(price),
+        optional(quantity_unit, list_price, unit_price, availability, options, media,
+        rating, tags, metadata, seller), required(inputs), optional(fulfillment); RULES
+    );
     /// One way of delivery in use, with its destinations and groups.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8711,16 +5311,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentMethod {
-        const NAME: &'static str = "FulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "line_item_ids",
-            "destinations",
-            "selected_destination_id",
-            "groups",
-        ];
+    impl FulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "destinations",
@@ -8804,29 +5395,12 @@ pub mod fulfillment {
             ),
             Check::Dependent("destinations", &["type"]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#type: members.required("type")?,
-                line_item_ids: members.required("line_item_ids")?,
-                destinations: members.optional("destinations")?,
-                selected_destination_id: members.nullable("selected_destination_id")?,
-                groups: members.optional("groups")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("destinations", &self.destinations)?;
-            sink.put_optional("selected_destination_id", &self.selected_destination_id)?;
-            sink.put_optional("groups", &self.groups)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentMethod, required(id, r#type = "type", line_item_ids),
+        optional(destinations), nullable(selected_destination_id), optional(groups);
+        RULES
+    );
     /// A delivery service that can be chosen for a group, with its price.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8854,17 +5428,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentOption {
-        const NAME: &'static str = "FulfillmentOption";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "title",
-            "description",
-            "carrier",
-            "earliest_fulfillment_time",
-            "latest_fulfillment_time",
-            "totals",
-        ];
+    impl FulfillmentOption {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -8877,35 +5441,11 @@ pub mod fulfillment {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                title: members.required("title")?,
-                description: members.optional("description")?,
-                carrier: members.optional("carrier")?,
-                earliest_fulfillment_time: members
-                    .optional("earliest_fulfillment_time")?,
-                latest_fulfillment_time: members.optional("latest_fulfillment_time")?,
-                totals: members.required("totals")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("title", &self.title)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_optional("carrier", &self.carrier)?;
-            sink.put_optional(
-                "earliest_fulfillment_time",
-                &self.earliest_fulfillment_time,
-            )?;
-            sink.put_optional("latest_fulfillment_time", &self.latest_fulfillment_time)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentOption, required(id, title), optional(description, carrier,
+        earliest_fulfillment_time, latest_fulfillment_time), required(totals); RULES
+    );
     /// A delivery service by name, without price and time.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -8921,29 +5461,14 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentOptionBase {
-        const NAME: &'static str = "FulfillmentOptionBase";
-        const MEMBERS: &'static [&'static str] = &["id", "title", "description"];
+    impl FulfillmentOptionBase {
         const RULES: &'static [Check] = &[
             Check::Member("description", &[Check::Is(wire::object_rules::<Description>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                title: members.required("title")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("title", &self.title)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentOptionBase, required(id, title), optional(description); RULES
+    );
     /// A product whose variants tell how they can be delivered.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -8985,24 +5510,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentProduct {
-        const NAME: &'static str = "FulfillmentProduct";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price_range",
-            "list_price_range",
-            "media",
-            "options",
-            "variants",
-            "rating",
-            "tags",
-            "metadata",
-        ];
+    impl FulfillmentProduct {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -9031,45 +5539,12 @@ pub mod fulfillment {
             ),
             Check::Member("rating", &[Check::Is(wire::object_rules::<Rating>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price_range: members.required("price_range")?,
-                list_price_range: members.optional("list_price_range")?,
-                media: members.optional("media")?,
-                options: members.optional("options")?,
-                variants: members.required("variants")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price_range", &self.price_range)?;
-            sink.put_optional("list_price_range", &self.list_price_range)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put("variants", &self.variants)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentProduct, required(id), optional(handle), required(title, description),
+        optional(url, categories), required(price_range), optional(list_price_range,
+        media, options), required(variants), optional(rating, tags, metadata); RULES
+    );
     /// Conditions on products, and on where and how they can be delivered.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -9098,80 +5573,20 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `categories`.
-        #[must_use]
-        pub fn categories(
-            mut self,
-            categories: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.categories = Some(categories.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Sets `price`.
-        #[must_use]
-        pub fn price(mut self, price: impl Into<PriceFilter>) -> Self {
-            self.price = Some(price.into());
-            self
-        }
-        /// Sets `fulfills_to`.
-        #[must_use]
-        pub fn fulfills_to(
-            mut self,
-            fulfills_to: impl Into<FulfillmentDestinationFilter>,
-        ) -> Self {
-            self.fulfills_to = Some(fulfills_to.into());
-            self
-        }
-        /// Sets `methods`.
-        #[must_use]
-        pub fn methods(
-            mut self,
-            methods: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.methods = Some(methods.into_iter().map(Into::into).collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for FulfillmentSearchFilters {
-        const NAME: &'static str = "FulfillmentSearchFilters";
-        const MEMBERS: &'static [&'static str] = &[
-            "categories",
-            "price",
-            "fulfills_to",
-            "methods",
-        ];
+    wire::setters!(
+        FulfillmentSearchFilters, list(String(categories)), PriceFilter(price),
+        FulfillmentDestinationFilter(fulfills_to), list(String(methods))
+    );
+    impl FulfillmentSearchFilters {
         const RULES: &'static [Check] = &[
             Check::Member("price", &[Check::Is(wire::object_rules::<PriceFilter>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                categories: members.optional("categories")?,
-                price: members.optional("price")?,
-                fulfills_to: members.optional("fulfills_to")?,
-                methods: members.optional("methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("categories", &self.categories)?;
-            sink.put_optional("price", &self.price)?;
-            sink.put_optional("fulfills_to", &self.fulfills_to)?;
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentSearchFilters, optional(categories, price, fulfills_to, methods);
+        RULES
+    );
     /// A variant, and how it can be delivered.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -9223,30 +5638,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentVariant {
-        const NAME: &'static str = "FulfillmentVariant";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "sku",
-            "barcodes",
-            "handle",
-            "title",
-            "description",
-            "url",
-            "categories",
-            "price",
-            "quantity_unit",
-            "list_price",
-            "unit_price",
-            "availability",
-            "options",
-            "media",
-            "rating",
-            "tags",
-            "metadata",
-            "seller",
-            "fulfillment",
-        ];
+    impl FulfillmentVariant {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "description",
@@ -9271,57 +5663,13 @@ pub mod fulfillment {
                 &[Check::Is(wire::object_rules::<CatalogFulfillment>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                sku: members.optional("sku")?,
-                barcodes: members.optional("barcodes")?,
-                handle: members.optional("handle")?,
-                title: members.required("title")?,
-                description: members.required("description")?,
-                url: members.optional("url")?,
-                categories: members.optional("categories")?,
-                price: members.required("price")?,
-                quantity_unit: members.optional("quantity_unit")?,
-                list_price: members.optional("list_price")?,
-                unit_price: members.optional("unit_price")?,
-                availability: members.optional("availability")?,
-                options: members.optional("options")?,
-                media: members.optional("media")?,
-                rating: members.optional("rating")?,
-                tags: members.optional("tags")?,
-                metadata: members.optional("metadata")?,
-                seller: members.optional("seller")?,
-                fulfillment: members.optional("fulfillment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("sku", &self.sku)?;
-            sink.put_optional("barcodes", &self.barcodes)?;
-            sink.put_optional("handle", &self.handle)?;
-            sink.put("title", &self.title)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("url", &self.url)?;
-            sink.put_optional("categories", &self.categories)?;
-            sink.put("price", &self.price)?;
-            sink.put_optional("quantity_unit", &self.quantity_unit)?;
-            sink.put_optional("list_price", &self.list_price)?;
-            sink.put_optional("unit_price", &self.unit_price)?;
-            sink.put_optional("availability", &self.availability)?;
-            sink.put_optional("options", &self.options)?;
-            sink.put_optional("media", &self.media)?;
-            sink.put_optional("rating", &self.rating)?;
-            sink.put_optional("tags", &self.tags)?;
-            sink.put_optional("metadata", &self.metadata)?;
-            sink.put_optional("seller", &self.seller)?;
-            sink.put_optional("fulfillment", &self.fulfillment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentVariant, required(id), optional(sku, barcodes, handle),
+        required(title, description), optional(url, categories), required(price),
+        optional(quantity_unit, list_price, unit_price, availability, options, media,
+        rating, tags, metadata, seller, fulfillment); RULES
+    );
     /// Which requested identifier led to a variant, and how.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9336,24 +5684,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for InputCorrelation {
-        const NAME: &'static str = "InputCorrelation";
-        const MEMBERS: &'static [&'static str] = &["id", "match"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#match: members.optional("match")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("match", &self.r#match)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(InputCorrelation, required(id), optional(r#match = "match"));
     /// A picture, video or model.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9377,41 +5708,16 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Media {
-        const NAME: &'static str = "Media";
-        const MEMBERS: &'static [&'static str] = &[
-            "type",
-            "url",
-            "alt_text",
-            "width",
-            "height",
-        ];
+    impl Media {
         const RULES: &'static [Check] = &[
             Check::Member("url", &[Check::Format("uri")]),
             Check::Member("width", &[Check::Minimum(1)]),
             Check::Member("height", &[Check::Minimum(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                url: members.required("url")?,
-                alt_text: members.optional("alt_text")?,
-                width: members.optional("width")?,
-                height: members.optional("height")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("url", &self.url)?;
-            sink.put_optional("alt_text", &self.alt_text)?;
-            sink.put_optional("width", &self.width)?;
-            sink.put_optional("height", &self.height)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Media, required(r#type = "type", url), optional(alt_text, width, height); RULES
+    );
     /// One choice of an option.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9424,24 +5730,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OptionValue {
-        const NAME: &'static str = "OptionValue";
-        const MEMBERS: &'static [&'static str] = &["id", "label"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                label: members.required("label")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put("label", &self.label)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(OptionValue, optional(id), required(label));
     /// An amount with its currency.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9457,9 +5746,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Price {
-        const NAME: &'static str = "Price";
-        const MEMBERS: &'static [&'static str] = &["amount", "currency"];
+    impl Price {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
@@ -9467,21 +5754,8 @@ pub mod fulfillment {
             ),
             Check::Member("currency", &[Check::Pattern("^[A-Z]{3}$")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                amount: members.required::<wire::SafeInteger>("amount")?.get(),
-                currency: members.required("currency")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("amount", &self.amount)?;
-            sink.put("currency", &self.currency)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(Price, safe(amount), required(currency); RULES);
     /// A span of prices in `context.currency`; without that currency a business may ignore it.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -9507,55 +5781,15 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `min`.
-        #[must_use]
-        pub fn min(mut self, min: i64) -> Self {
-            self.min = Some(min);
-            self
-        }
-        /// Sets `max`.
-        #[must_use]
-        pub fn max(mut self, max: i64) -> Self {
-            self.max = Some(max);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PriceFilter {
-        const NAME: &'static str = "PriceFilter";
-        const MEMBERS: &'static [&'static str] = &["min", "max"];
+    wire::setters!(PriceFilter, i64(min, max));
+    impl PriceFilter {
         const RULES: &'static [Check] = &[
             Check::Member("min", &[Check::Minimum(0), Check::Maximum(9007199254740991)]),
             Check::Member("max", &[Check::Minimum(0), Check::Maximum(9007199254740991)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                min: members
-                    .optional::<wire::SafeInteger>("min")?
-                    .map(wire::SafeInteger::get),
-                max: members
-                    .optional::<wire::SafeInteger>("max")?
-                    .map(wire::SafeInteger::get),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("min", &self.min)?;
-            sink.put_optional("max", &self.max)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PriceFilter, optional_safe(min, max); RULES);
     /// The lowest and the highest of several prices.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9567,28 +5801,13 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for PriceRange {
-        const NAME: &'static str = "PriceRange";
-        const MEMBERS: &'static [&'static str] = &["min", "max"];
+    impl PriceRange {
         const RULES: &'static [Check] = &[
             Check::Member("min", &[Check::Is(wire::object_rules::<Price>)]),
             Check::Member("max", &[Check::Is(wire::object_rules::<Price>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                min: members.required("min")?,
-                max: members.required("max")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("min", &self.min)?;
-            sink.put("max", &self.max)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PriceRange, required(min, max); RULES);
     /// Something that can be chosen about a product.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -9602,27 +5821,12 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ProductOption {
-        const NAME: &'static str = "ProductOption";
-        const MEMBERS: &'static [&'static str] = &["name", "values"];
+    impl ProductOption {
         const RULES: &'static [Check] = &[
             Check::Member("values", &[Check::MinItems(1)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                values: members.required("values")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put("values", &self.values)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ProductOption, required(name, values); RULES);
     /// How buyers rate something on average.
     #[derive(Clone, PartialEq)]
     #[non_exhaustive]
@@ -9646,39 +5850,18 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Rating {
-        const NAME: &'static str = "Rating";
-        const MEMBERS: &'static [&'static str] = &[
-            "value",
-            "scale_min",
-            "scale_max",
-            "count",
-        ];
+    impl Rating {
         const RULES: &'static [Check] = &[
             Check::Member("value", &[Check::Minimum(0)]),
             Check::Member("scale_min", &[Check::Minimum(0)]),
             Check::Member("scale_max", &[Check::Minimum(1)]),
             Check::Member("count", &[Check::Minimum(0)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                value: members.required("value")?,
-                scale_min: members.optional("scale_min")?,
-                scale_max: members.required("scale_max")?,
-                count: members.optional("count")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("value", &self.value)?;
-            sink.put_optional("scale_min", &self.scale_min)?;
-            sink.put("scale_max", &self.scale_max)?;
-            sink.put_optional("count", &self.count)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Rating, required(value), optional(scale_min), required(scale_max),
+        optional(count); RULES
+    );
     /// An address that items can be shipped to.
     #[derive(Clone, PartialEq, Eq, Default)]
     #[non_exhaustive]
@@ -9727,137 +5910,25 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `extended_address`.
-        #[must_use]
-        pub fn extended_address(mut self, extended_address: impl Into<String>) -> Self {
-            self.extended_address = Some(extended_address.into());
-            self
-        }
-        /// Sets `street_address`.
-        #[must_use]
-        pub fn street_address(mut self, street_address: impl Into<String>) -> Self {
-            self.street_address = Some(street_address.into());
-            self
-        }
-        /// Sets `address_locality`.
-        #[must_use]
-        pub fn address_locality(mut self, address_locality: impl Into<String>) -> Self {
-            self.address_locality = Some(address_locality.into());
-            self
-        }
-        /// Sets `address_region`.
-        #[must_use]
-        pub fn address_region(mut self, address_region: impl Into<String>) -> Self {
-            self.address_region = Some(address_region.into());
-            self
-        }
-        /// Sets `address_country`.
-        #[must_use]
-        pub fn address_country(mut self, address_country: impl Into<String>) -> Self {
-            self.address_country = Some(address_country.into());
-            self
-        }
-        /// Sets `postal_code`.
-        #[must_use]
-        pub fn postal_code(mut self, postal_code: impl Into<String>) -> Self {
-            self.postal_code = Some(postal_code.into());
-            self
-        }
-        /// Sets `first_name`.
-        #[must_use]
-        pub fn first_name(mut self, first_name: impl Into<String>) -> Self {
-            self.first_name = Some(first_name.into());
-            self
-        }
-        /// Sets `last_name`.
-        #[must_use]
-        pub fn last_name(mut self, last_name: impl Into<String>) -> Self {
-            self.last_name = Some(last_name.into());
-            self
-        }
-        /// Sets `phone_number`.
-        #[must_use]
-        pub fn phone_number(mut self, phone_number: impl Into<String>) -> Self {
-            self.phone_number = Some(phone_number.into());
-            self
-        }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Sets `type`.
-        #[must_use]
-        pub fn r#type(mut self, r#type: impl Into<String>) -> Self {
-            self.r#type = Some(r#type.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for ShippingDestination {
-        const NAME: &'static str = "ShippingDestination";
-        const MEMBERS: &'static [&'static str] = &[
-            "extended_address",
-            "street_address",
-            "address_locality",
-            "address_region",
-            "address_country",
-            "postal_code",
-            "first_name",
-            "last_name",
-            "phone_number",
-            "id",
-            "type",
-        ];
+    wire::setters!(
+        ShippingDestination, String(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number, id, r#type = "type")
+    );
+    impl ShippingDestination {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "type",
                 &[Check::Const(wire::Literal::Text("shipping_address"))],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                extended_address: members.optional("extended_address")?,
-                street_address: members.optional("street_address")?,
-                address_locality: members.optional("address_locality")?,
-                address_region: members.optional("address_region")?,
-                address_country: members.optional("address_country")?,
-                postal_code: members.optional("postal_code")?,
-                first_name: members.optional("first_name")?,
-                last_name: members.optional("last_name")?,
-                phone_number: members.optional("phone_number")?,
-                id: members.optional("id")?,
-                r#type: members.optional("type")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("extended_address", &self.extended_address)?;
-            sink.put_optional("street_address", &self.street_address)?;
-            sink.put_optional("address_locality", &self.address_locality)?;
-            sink.put_optional("address_region", &self.address_region)?;
-            sink.put_optional("address_country", &self.address_country)?;
-            sink.put_optional("postal_code", &self.postal_code)?;
-            sink.put_optional("first_name", &self.first_name)?;
-            sink.put_optional("last_name", &self.last_name)?;
-            sink.put_optional("phone_number", &self.phone_number)?;
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("type", &self.r#type)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        ShippingDestination, optional(extended_address, street_address, address_locality,
+        address_region, address_country, postal_code, first_name, last_name,
+        phone_number, id, r#type = "type"); RULES
+    );
     /// How the items of a checkout reach the buyer.
     ///
     /// As `update` requests send it.
@@ -9878,29 +5949,9 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `methods`.
-        #[must_use]
-        pub fn methods(
-            mut self,
-            methods: impl IntoIterator<Item = UpdateFulfillmentMethod>,
-        ) -> Self {
-            self.methods = Some(methods.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateFulfillment {
-        const NAME: &'static str = "UpdateFulfillment";
-        const MEMBERS: &'static [&'static str] = &["methods"];
+    wire::setters!(UpdateFulfillment, list(UpdateFulfillmentMethod(methods)));
+    impl UpdateFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "methods",
@@ -9911,19 +5962,8 @@ pub mod fulfillment {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                methods: members.optional("methods")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("methods", &self.methods)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(UpdateFulfillment, optional(methods); RULES);
     /// Items that travel together, with the options for them; made by the business.
     ///
     /// As `update` requests send it.
@@ -9962,17 +6002,8 @@ pub mod fulfillment {
             self.selected_option_id = Some(None);
             self
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(UpdateFulfillmentGroup);
     impl From<&str> for UpdateFulfillmentGroup {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -9983,24 +6014,7 @@ pub mod fulfillment {
             Self::new(only)
         }
     }
-    impl wire::Object for UpdateFulfillmentGroup {
-        const NAME: &'static str = "UpdateFulfillmentGroup";
-        const MEMBERS: &'static [&'static str] = &["id", "selected_option_id"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                selected_option_id: members.nullable("selected_option_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put_optional("selected_option_id", &self.selected_option_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(UpdateFulfillmentGroup, required(id), nullable(selected_option_id));
     /// One way of delivery in use, with its destinations and groups.
     ///
     /// As `update` requests send it.
@@ -10037,18 +6051,6 @@ pub mod fulfillment {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `id`.
-        #[must_use]
-        pub fn id(mut self, id: impl Into<String>) -> Self {
-            self.id = Some(id.into());
-            self
-        }
-        /// Sets `type`.
-        #[must_use]
-        pub fn r#type(mut self, r#type: impl Into<String>) -> Self {
-            self.r#type = Some(r#type.into());
-            self
-        }
         /// Sets `selected_destination_id`.
         #[must_use]
         pub fn selected_destination_id(
@@ -10064,45 +6066,12 @@ pub mod fulfillment {
             self.selected_destination_id = Some(None);
             self
         }
-        /// Sets `groups`.
-        #[must_use]
-        pub fn groups(
-            mut self,
-            groups: impl IntoIterator<Item = UpdateFulfillmentGroup>,
-        ) -> Self {
-            self.groups = Some(groups.into_iter().collect());
-            self
-        }
-        /// Sets `destinations`.
-        #[must_use]
-        pub fn destinations(
-            mut self,
-            destinations: impl IntoIterator<Item = ShippingDestination>,
-        ) -> Self {
-            self.destinations = Some(destinations.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateFulfillmentMethod {
-        const NAME: &'static str = "UpdateFulfillmentMethod";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "line_item_ids",
-            "selected_destination_id",
-            "groups",
-            "destinations",
-        ];
+    wire::setters!(
+        UpdateFulfillmentMethod, String(id, r#type = "type"),
+        list(UpdateFulfillmentGroup(groups)), list(ShippingDestination(destinations))
+    );
+    impl UpdateFulfillmentMethod {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "destinations",
@@ -10134,29 +6103,11 @@ pub mod fulfillment {
             ),
             Check::Dependent("destinations", &["type"]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.optional("id")?,
-                r#type: members.optional("type")?,
-                line_item_ids: members.required("line_item_ids")?,
-                selected_destination_id: members.nullable("selected_destination_id")?,
-                groups: members.optional("groups")?,
-                destinations: members.optional("destinations")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("id", &self.id)?;
-            sink.put_optional("type", &self.r#type)?;
-            sink.put("line_item_ids", &self.line_item_ids)?;
-            sink.put_optional("selected_destination_id", &self.selected_destination_id)?;
-            sink.put_optional("groups", &self.groups)?;
-            sink.put_optional("destinations", &self.destinations)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        UpdateFulfillmentMethod, optional(id, r#type = "type"), required(line_item_ids),
+        nullable(selected_destination_id), optional(groups, destinations); RULES
+    );
     /// `VariantBarcode` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10168,24 +6119,7 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantBarcode {
-        const NAME: &'static str = "VariantBarcode";
-        const MEMBERS: &'static [&'static str] = &["type", "value"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                value: members.required("value")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put("value", &self.value)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(VariantBarcode, required(r#type = "type", value));
     /// Who sells it, on a marketplace.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10197,42 +6131,15 @@ pub mod fulfillment {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for VariantSeller {
-        const NAME: &'static str = "VariantSeller";
-        const MEMBERS: &'static [&'static str] = &["name", "links"];
+    impl VariantSeller {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "links",
                 &[Check::Items(&[Check::Is(wire::object_rules::<Link>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.optional("name")?,
-                links: members.optional("links")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("name", &self.name)?;
-            sink.put_optional("links", &self.links)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        Availability, CatalogFulfillment, CatalogFulfillmentMethod, Category,
-        CreateFulfillment, CreateFulfillmentGroup, CreateFulfillmentMethod,
-        DetailOptionValue, DetailProductOption, Fulfillment, FulfillmentAvailableMethod,
-        FulfillmentDestination, FulfillmentDestinationFilter, FulfillmentDetailProduct,
-        FulfillmentGroup, FulfillmentLookupProduct, FulfillmentLookupVariant,
-        FulfillmentMethod, FulfillmentOption, FulfillmentOptionBase, FulfillmentProduct,
-        FulfillmentSearchFilters, FulfillmentVariant, InputCorrelation, Media,
-        OptionValue, Price, PriceFilter, PriceRange, ProductOption, Rating,
-        ShippingDestination, UpdateFulfillment, UpdateFulfillmentGroup,
-        UpdateFulfillmentMethod, VariantBarcode, VariantSeller
-    );
+    wire::object!(VariantSeller, optional(name, links); RULES);
 }
 /// Types of the contract's `loyalty` part.
 pub mod loyalty {
@@ -10255,34 +6162,12 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for EarningBreakdown {
-        const NAME: &'static str = "EarningBreakdown";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "amount",
-            "description",
-            "benefit_id",
-        ];
+    impl EarningBreakdown {
         const RULES: &'static [Check] = &[Check::Member("amount", &[Check::Minimum(0)])];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                amount: members.required("amount")?,
-                description: members.required("description")?,
-                benefit_id: members.optional("benefit_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("amount", &self.amount)?;
-            sink.put("description", &self.description)?;
-            sink.put_optional("benefit_id", &self.benefit_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        EarningBreakdown, required(id, amount, description), optional(benefit_id); RULES
+    );
     /// What the purchase would earn.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10296,9 +6181,7 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for EarningForecast {
-        const NAME: &'static str = "EarningForecast";
-        const MEMBERS: &'static [&'static str] = &["amount", "breakdown"];
+    impl EarningForecast {
         const RULES: &'static [Check] = &[
             Check::Member("amount", &[Check::Minimum(0)]),
             Check::Member(
@@ -10306,21 +6189,8 @@ pub mod loyalty {
                 &[Check::Items(&[Check::Is(wire::object_rules::<EarningBreakdown>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                amount: members.required("amount")?,
-                breakdown: members.optional("breakdown")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("amount", &self.amount)?;
-            sink.put_optional("breakdown", &self.breakdown)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(EarningForecast, required(amount), optional(breakdown); RULES);
     /// A membership that the business accepts for one claim of `context.eligibility`.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10340,45 +6210,18 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for LoyaltyMembership {
-        const NAME: &'static str = "LoyaltyMembership";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "name",
-            "display_id",
-            "tiers",
-            "rewards",
-            "provisional",
-        ];
+    impl LoyaltyMembership {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "rewards",
                 &[Check::Items(&[Check::Is(wire::object_rules::<MembershipReward>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                name: members.required("name")?,
-                display_id: members.optional("display_id")?,
-                tiers: members.optional("tiers")?,
-                rewards: members.optional("rewards")?,
-                provisional: members.required("provisional")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("name", &self.name)?;
-            sink.put_optional("display_id", &self.display_id)?;
-            sink.put_optional("tiers", &self.tiers)?;
-            sink.put_optional("rewards", &self.rewards)?;
-            sink.put("provisional", &self.provisional)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        LoyaltyMembership, required(id, name), optional(display_id, tiers, rewards),
+        required(provisional); RULES
+    );
     /// One kind of reward, and what the purchase would earn of it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10390,9 +6233,7 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MembershipReward {
-        const NAME: &'static str = "MembershipReward";
-        const MEMBERS: &'static [&'static str] = &["currency", "earning_forecast"];
+    impl MembershipReward {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "currency",
@@ -10403,21 +6244,10 @@ pub mod loyalty {
                 &[Check::Is(wire::object_rules::<EarningForecast>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                currency: members.required("currency")?,
-                earning_forecast: members.optional("earning_forecast")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("currency", &self.currency)?;
-            sink.put_optional("earning_forecast", &self.earning_forecast)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        MembershipReward, required(currency), optional(earning_forecast); RULES
+    );
     /// A rank within a programme.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10431,26 +6261,7 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MembershipTier {
-        const NAME: &'static str = "MembershipTier";
-        const MEMBERS: &'static [&'static str] = &["id", "name", "benefits"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                name: members.required("name")?,
-                benefits: members.optional("benefits")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("name", &self.name)?;
-            sink.put_optional("benefits", &self.benefits)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(MembershipTier, required(id, name), optional(benefits));
     /// Something that members of a tier get.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10462,24 +6273,7 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for MembershipTierBenefit {
-        const NAME: &'static str = "MembershipTierBenefit";
-        const MEMBERS: &'static [&'static str] = &["id", "description"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                description: members.required("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(MembershipTierBenefit, required(id, description));
     /// What rewards are counted in, such as points.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10495,33 +6289,12 @@ pub mod loyalty {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for RewardCurrency {
-        const NAME: &'static str = "RewardCurrency";
-        const MEMBERS: &'static [&'static str] = &["name", "code", "decimal_places"];
+    impl RewardCurrency {
         const RULES: &'static [Check] = &[
             Check::Member("decimal_places", &[Check::Minimum(0)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                name: members.required("name")?,
-                code: members.required("code")?,
-                decimal_places: members.optional("decimal_places")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("name", &self.name)?;
-            sink.put("code", &self.code)?;
-            sink.put_optional("decimal_places", &self.decimal_places)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        EarningBreakdown, EarningForecast, LoyaltyMembership, MembershipReward,
-        MembershipTier, MembershipTierBenefit, RewardCurrency
-    );
+    wire::object!(RewardCurrency, required(name, code), optional(decimal_places); RULES);
 }
 /// Types of the contract's `order` part.
 pub mod order {
@@ -10556,17 +6329,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Adjustment {
-        const NAME: &'static str = "Adjustment";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "type",
-            "occurred_at",
-            "status",
-            "line_items",
-            "totals",
-            "description",
-        ];
+    impl Adjustment {
         const RULES: &'static [Check] = &[
             Check::Member("occurred_at", &[Check::Format("date-time")]),
             Check::Member("status", &[Check::Known(wire::knows::<AdjustmentStatus>)]),
@@ -10579,31 +6342,11 @@ pub mod order {
                 &[Check::Items(&[Check::Is(wire::object_rules::<Total>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                r#type: members.required("type")?,
-                occurred_at: members.required("occurred_at")?,
-                status: members.required("status")?,
-                line_items: members.optional("line_items")?,
-                totals: members.optional("totals")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("occurred_at", &self.occurred_at)?;
-            sink.put("status", &self.status)?;
-            sink.put_optional("line_items", &self.line_items)?;
-            sink.put_optional("totals", &self.totals)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Adjustment, required(id, r#type = "type", occurred_at, status),
+        optional(line_items, totals, description); RULES
+    );
     /// `AdjustmentLineItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10621,9 +6364,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for AdjustmentLineItem {
-        const NAME: &'static str = "AdjustmentLineItem";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity", "measure"];
+    impl AdjustmentLineItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "quantity",
@@ -10631,23 +6372,10 @@ pub mod order {
             ),
             Check::Member("measure", &[Check::Is(wire::object_rules::<Measure>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity: members.required::<wire::SafeInteger>("quantity")?.get(),
-                measure: members.optional("measure")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_optional("measure", &self.measure)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        AdjustmentLineItem, required(id), safe(quantity), optional(measure); RULES
+    );
     /// How far it has come.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -10661,30 +6389,9 @@ pub mod order {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for AdjustmentStatus {
-        const NAME: &'static str = "AdjustmentStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "pending" => Self::Pending,
-                    "completed" => Self::Completed,
-                    "failed" => Self::Failed,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Pending => "pending",
-                Self::Completed => "completed",
-                Self::Failed => "failed",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        AdjustmentStatus, Pending = "pending", Completed = "completed", Failed = "failed"
+    );
     /// A promise to the buyer of when and how some items arrive.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10704,45 +6411,18 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Expectation {
-        const NAME: &'static str = "Expectation";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "line_items",
-            "method_type",
-            "destination",
-            "description",
-            "fulfillable_on",
-        ];
+    impl Expectation {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "line_items",
                 &[Check::Items(&[Check::Is(wire::object_rules::<ExpectationLineItem>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                line_items: members.required("line_items")?,
-                method_type: members.required("method_type")?,
-                destination: members.required("destination")?,
-                description: members.optional("description")?,
-                fulfillable_on: members.optional("fulfillable_on")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put("method_type", &self.method_type)?;
-            sink.put("destination", &self.destination)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_optional("fulfillable_on", &self.fulfillable_on)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Expectation, required(id, line_items, method_type, destination),
+        optional(description, fulfillable_on); RULES
+    );
     /// `ExpectationLineItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10756,30 +6436,15 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for ExpectationLineItem {
-        const NAME: &'static str = "ExpectationLineItem";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity"];
+    impl ExpectationLineItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "quantity",
                 &[Check::Minimum(1), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity: members.required::<wire::SafeInteger>("quantity")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(ExpectationLineItem, required(id), safe(quantity); RULES);
     /// Something that happened to a shipment.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10808,18 +6473,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentEvent {
-        const NAME: &'static str = "FulfillmentEvent";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "occurred_at",
-            "type",
-            "line_items",
-            "tracking_number",
-            "tracking_url",
-            "carrier",
-            "description",
-        ];
+    impl FulfillmentEvent {
         const RULES: &'static [Check] = &[
             Check::Member("occurred_at", &[Check::Format("date-time")]),
             Check::Member(
@@ -10832,33 +6486,11 @@ pub mod order {
             ),
             Check::Member("tracking_url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                occurred_at: members.required("occurred_at")?,
-                r#type: members.required("type")?,
-                line_items: members.required("line_items")?,
-                tracking_number: members.optional("tracking_number")?,
-                tracking_url: members.optional("tracking_url")?,
-                carrier: members.optional("carrier")?,
-                description: members.optional("description")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("occurred_at", &self.occurred_at)?;
-            sink.put("type", &self.r#type)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put_optional("tracking_number", &self.tracking_number)?;
-            sink.put_optional("tracking_url", &self.tracking_url)?;
-            sink.put_optional("carrier", &self.carrier)?;
-            sink.put_optional("description", &self.description)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        FulfillmentEvent, required(id, occurred_at, r#type = "type", line_items),
+        optional(tracking_number, tracking_url, carrier, description); RULES
+    );
     /// `FulfillmentEventLineItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10872,30 +6504,15 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for FulfillmentEventLineItem {
-        const NAME: &'static str = "FulfillmentEventLineItem";
-        const MEMBERS: &'static [&'static str] = &["id", "quantity"];
+    impl FulfillmentEventLineItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "quantity",
                 &[Check::Minimum(1), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                quantity: members.required::<wire::SafeInteger>("quantity")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(FulfillmentEventLineItem, required(id), safe(quantity); RULES);
     /// A quantity with its unit.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10917,14 +6534,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Measure {
-        const NAME: &'static str = "Measure";
-        const MEMBERS: &'static [&'static str] = &[
-            "unit",
-            "scale",
-            "display_text",
-            "value",
-        ];
+    impl Measure {
         const RULES: &'static [Check] = &[
             Check::Member("scale", &[Check::Minimum(0), Check::Maximum(15)]),
             Check::Member(
@@ -10940,25 +6550,11 @@ pub mod order {
                 &[],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                unit: members.required("unit")?,
-                scale: members.optional("scale")?,
-                display_text: members.required("display_text")?,
-                value: members.required::<wire::SafeInteger>("value")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("unit", &self.unit)?;
-            sink.put_optional("scale", &self.scale)?;
-            sink.put("display_text", &self.display_text)?;
-            sink.put("value", &self.value)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Measure, required(unit), optional(scale), required(display_text), safe(value);
+        RULES
+    );
     /// A placed order as it stands now: items, what was promised, what was sent, and corrections.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -10996,24 +6592,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for Order {
-        const NAME: &'static str = "Order";
-        const MEMBERS: &'static [&'static str] = &[
-            "ucp",
-            "id",
-            "label",
-            "checkout_id",
-            "permalink_url",
-            "line_items",
-            "fulfillment",
-            "adjustments",
-            "currency",
-            "totals",
-            "policies",
-            "messages",
-            "attribution",
-            "payment",
-        ];
+    impl Order {
         const RULES: &'static [Check] = &[
             Check::Member("ucp", &[Check::Is(wire::object_rules::<UcpResponseOrder>)]),
             Check::Member("permalink_url", &[Check::Format("uri")]),
@@ -11067,45 +6646,12 @@ pub mod order {
             ),
             Check::Member("payment", &[Check::Is(wire::object_rules::<OrderPayment>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                ucp: members.required("ucp")?,
-                id: members.required("id")?,
-                label: members.optional("label")?,
-                checkout_id: members.required("checkout_id")?,
-                permalink_url: members.required("permalink_url")?,
-                line_items: members.required("line_items")?,
-                fulfillment: members.required("fulfillment")?,
-                adjustments: members.optional("adjustments")?,
-                currency: members.required("currency")?,
-                totals: members.required("totals")?,
-                policies: members.optional("policies")?,
-                messages: members.optional("messages")?,
-                attribution: members.optional("attribution")?,
-                payment: members.optional("payment")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("ucp", &self.ucp)?;
-            sink.put("id", &self.id)?;
-            sink.put_optional("label", &self.label)?;
-            sink.put("checkout_id", &self.checkout_id)?;
-            sink.put("permalink_url", &self.permalink_url)?;
-            sink.put("line_items", &self.line_items)?;
-            sink.put("fulfillment", &self.fulfillment)?;
-            sink.put_optional("adjustments", &self.adjustments)?;
-            sink.put("currency", &self.currency)?;
-            sink.put("totals", &self.totals)?;
-            sink.put_optional("policies", &self.policies)?;
-            sink.put_optional("messages", &self.messages)?;
-            sink.put_optional("attribution", &self.attribution)?;
-            sink.put_optional("payment", &self.payment)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        Order, required(ucp, id), optional(label), required(checkout_id, permalink_url,
+        line_items, fulfillment), optional(adjustments), required(currency, totals),
+        optional(policies, messages, attribution, payment); RULES
+    );
     /// Delivery: what the buyer was promised and what happened.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11117,9 +6663,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderFulfillment {
-        const NAME: &'static str = "OrderFulfillment";
-        const MEMBERS: &'static [&'static str] = &["expectations", "events"];
+    impl OrderFulfillment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "expectations",
@@ -11130,21 +6674,8 @@ pub mod order {
                 &[Check::Items(&[Check::Is(wire::object_rules::<FulfillmentEvent>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                expectations: members.optional("expectations")?,
-                events: members.optional("events")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("expectations", &self.expectations)?;
-            sink.put_optional("events", &self.events)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(OrderFulfillment, optional(expectations, events); RULES);
     /// One product in an order, with how much of it is still to come.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11166,16 +6697,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderLineItem {
-        const NAME: &'static str = "OrderLineItem";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "item",
-            "quantity",
-            "totals",
-            "status",
-            "parent_id",
-        ];
+    impl OrderLineItem {
         const RULES: &'static [Check] = &[
             Check::Member("item", &[Check::Is(wire::object_rules::<Item>)]),
             Check::Member(
@@ -11188,29 +6710,11 @@ pub mod order {
             ),
             Check::Member("status", &[Check::Known(wire::knows::<OrderLineItemStatus>)]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                item: members.required("item")?,
-                quantity: members.required("quantity")?,
-                totals: members.required("totals")?,
-                status: members.required("status")?,
-                parent_id: members.optional("parent_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("item", &self.item)?;
-            sink.put("quantity", &self.quantity)?;
-            sink.put("totals", &self.totals)?;
-            sink.put("status", &self.status)?;
-            sink.put_optional("parent_id", &self.parent_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        OrderLineItem, required(id, item, quantity, totals, status), optional(parent_id);
+        RULES
+    );
     /// How much was bought, remains and is delivered, in steps of `item.quantity_unit`; pieces when
     /// that is absent.
     #[derive(Clone, PartialEq, Eq)]
@@ -11231,9 +6735,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderLineItemQuantity {
-        const NAME: &'static str = "OrderLineItemQuantity";
-        const MEMBERS: &'static [&'static str] = &["original", "total", "fulfilled"];
+    impl OrderLineItemQuantity {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "original",
@@ -11248,25 +6750,10 @@ pub mod order {
                 &[Check::Minimum(0), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                original: members
-                    .optional::<wire::SafeInteger>("original")?
-                    .map(wire::SafeInteger::get),
-                total: members.required::<wire::SafeInteger>("total")?.get(),
-                fulfilled: members.required::<wire::SafeInteger>("fulfilled")?.get(),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("original", &self.original)?;
-            sink.put("total", &self.total)?;
-            sink.put("fulfilled", &self.fulfilled)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        OrderLineItemQuantity, optional_safe(original), safe(total, fulfilled); RULES
+    );
     /// Follows from the quantities: removed at total 0, fulfilled when all are delivered, partial
     /// when some are.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11283,32 +6770,10 @@ pub mod order {
         /// A value that this release does not list, as it arrived.
         Unknown(wire::UnknownValue),
     }
-    impl wire::Vocabulary for OrderLineItemStatus {
-        const NAME: &'static str = "OrderLineItemStatus";
-        fn known(text: &str) -> Option<Self> {
-            Some(
-                match text {
-                    "processing" => Self::Processing,
-                    "partial" => Self::Partial,
-                    "fulfilled" => Self::Fulfilled,
-                    "removed" => Self::Removed,
-                    _ => return None,
-                },
-            )
-        }
-        fn unknown(value: wire::UnknownValue) -> Self {
-            Self::Unknown(value)
-        }
-        fn as_str(&self) -> &str {
-            match self {
-                Self::Processing => "processing",
-                Self::Partial => "partial",
-                Self::Fulfilled => "fulfilled",
-                Self::Removed => "removed",
-                Self::Unknown(value) => value.as_str(),
-            }
-        }
-    }
+    wire::vocabulary!(
+        OrderLineItemStatus, Processing = "processing", Partial = "partial", Fulfilled =
+        "fulfilled", Removed = "removed"
+    );
     /// The envelope of an order; it has no payment handlers.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11332,16 +6797,7 @@ pub mod order {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for UcpResponseOrder {
-        const NAME: &'static str = "UcpResponseOrder";
-        const MEMBERS: &'static [&'static str] = &[
-            "version",
-            "map_order",
-            "status",
-            "services",
-            "capabilities",
-            "payment_handlers",
-        ];
+    impl UcpResponseOrder {
         const RULES: &'static [Check] = &[
             Check::Member("version", &[Check::Pattern("^\\d{4}-\\d{2}-\\d{2}$")]),
             Check::Member("status", &[Check::Known(wire::knows::<UcpStatus>)]),
@@ -11398,35 +6854,11 @@ pub mod order {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                version: members.required("version")?,
-                map_order: members.optional("map_order")?,
-                status: members.optional("status")?,
-                services: members.optional("services")?,
-                capabilities: members.optional("capabilities")?,
-                payment_handlers: members.optional("payment_handlers")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("version", &self.version)?;
-            sink.put_optional("map_order", &self.map_order)?;
-            sink.put_optional("status", &self.status)?;
-            sink.put_optional("services", &self.services)?;
-            sink.put_optional("capabilities", &self.capabilities)?;
-            sink.put_optional("payment_handlers", &self.payment_handlers)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        Adjustment, AdjustmentLineItem, Expectation, ExpectationLineItem,
-        FulfillmentEvent, FulfillmentEventLineItem, Measure, Order, OrderFulfillment,
-        OrderLineItem, OrderLineItemQuantity, UcpResponseOrder
+    wire::object!(
+        UcpResponseOrder, required(version), optional(map_order, status, services,
+        capabilities, payment_handlers); RULES
     );
-    ::ucp_runtime::impl_vocabulary!(AdjustmentStatus, OrderLineItemStatus);
 }
 /// Types of the contract's `payment_authentication` part.
 pub mod payment_authentication {
@@ -11448,12 +6880,7 @@ pub mod payment_authentication {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutActions {
-        const NAME: &'static str = "CheckoutActions";
-        const MEMBERS: &'static [&'static str] = &[
-            "dev.ucp.payment.device_data_collection",
-            "dev.ucp.payment.three_ds_challenge",
-        ];
+    impl CheckoutActions {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "dev.ucp.payment.device_data_collection",
@@ -11509,29 +6936,12 @@ pub mod payment_authentication {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                dev_ucp_payment_device_data_collection: members
-                    .optional("dev.ucp.payment.device_data_collection")?,
-                dev_ucp_payment_three_ds_challenge: members
-                    .optional("dev.ucp.payment.three_ds_challenge")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional(
-                "dev.ucp.payment.device_data_collection",
-                &self.dev_ucp_payment_device_data_collection,
-            )?;
-            sink.put_optional(
-                "dev.ucp.payment.three_ds_challenge",
-                &self.dev_ucp_payment_three_ds_challenge,
-            )?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutActions, optional(dev_ucp_payment_device_data_collection =
+        "dev.ucp.payment.device_data_collection", dev_ucp_payment_three_ds_challenge =
+        "dev.ucp.payment.three_ds_challenge"); RULES
+    );
     /// `CheckoutActionsDevUcpPaymentDeviceDataCollectionItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11541,9 +6951,7 @@ pub mod payment_authentication {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutActionsDevUcpPaymentDeviceDataCollectionItem {
-        const NAME: &'static str = "CheckoutActionsDevUcpPaymentDeviceDataCollectionItem";
-        const MEMBERS: &'static [&'static str] = &["config"];
+    impl CheckoutActionsDevUcpPaymentDeviceDataCollectionItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "config",
@@ -11556,19 +6964,10 @@ pub mod payment_authentication {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                config: members.required("config")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("config", &self.config)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutActionsDevUcpPaymentDeviceDataCollectionItem, required(config); RULES
+    );
     /// `CheckoutActionsDevUcpPaymentDeviceDataCollectionItemConfig` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11584,28 +6983,16 @@ pub mod payment_authentication {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutActionsDevUcpPaymentDeviceDataCollectionItemConfig {
-        const NAME: &'static str = "CheckoutActionsDevUcpPaymentDeviceDataCollectionItemConfig";
-        const MEMBERS: &'static [&'static str] = &["payment_instrument_id", "url"];
+    impl CheckoutActionsDevUcpPaymentDeviceDataCollectionItemConfig {
         const RULES: &'static [Check] = &[
             Check::Member("payment_instrument_id", &[Check::MinLength(1)]),
             Check::Member("url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                payment_instrument_id: members.required("payment_instrument_id")?,
-                url: members.required("url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("payment_instrument_id", &self.payment_instrument_id)?;
-            sink.put("url", &self.url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutActionsDevUcpPaymentDeviceDataCollectionItemConfig,
+        required(payment_instrument_id, url); RULES
+    );
     /// `CheckoutActionsDevUcpPaymentThreeDsChallengeItem` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11615,9 +7002,7 @@ pub mod payment_authentication {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutActionsDevUcpPaymentThreeDsChallengeItem {
-        const NAME: &'static str = "CheckoutActionsDevUcpPaymentThreeDsChallengeItem";
-        const MEMBERS: &'static [&'static str] = &["config"];
+    impl CheckoutActionsDevUcpPaymentThreeDsChallengeItem {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "config",
@@ -11630,19 +7015,10 @@ pub mod payment_authentication {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                config: members.required("config")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("config", &self.config)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutActionsDevUcpPaymentThreeDsChallengeItem, required(config); RULES
+    );
     /// `CheckoutActionsDevUcpPaymentThreeDsChallengeItemConfig` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11658,33 +7034,15 @@ pub mod payment_authentication {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutActionsDevUcpPaymentThreeDsChallengeItemConfig {
-        const NAME: &'static str = "CheckoutActionsDevUcpPaymentThreeDsChallengeItemConfig";
-        const MEMBERS: &'static [&'static str] = &["payment_instrument_id", "url"];
+    impl CheckoutActionsDevUcpPaymentThreeDsChallengeItemConfig {
         const RULES: &'static [Check] = &[
             Check::Member("payment_instrument_id", &[Check::MinLength(1)]),
             Check::Member("url", &[Check::Format("uri")]),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                payment_instrument_id: members.required("payment_instrument_id")?,
-                url: members.required("url")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("payment_instrument_id", &self.payment_instrument_id)?;
-            sink.put("url", &self.url)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        CheckoutActions, CheckoutActionsDevUcpPaymentDeviceDataCollectionItem,
-        CheckoutActionsDevUcpPaymentDeviceDataCollectionItemConfig,
-        CheckoutActionsDevUcpPaymentThreeDsChallengeItem,
-        CheckoutActionsDevUcpPaymentThreeDsChallengeItemConfig
+    wire::object!(
+        CheckoutActionsDevUcpPaymentThreeDsChallengeItemConfig,
+        required(payment_instrument_id, url); RULES
     );
 }
 /// Types of the contract's `payment_terms` part.
@@ -11701,29 +7059,15 @@ pub mod payment_terms {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for OrderPayment {
-        const NAME: &'static str = "OrderPayment";
-        const MEMBERS: &'static [&'static str] = &["accepted_term"];
+    impl OrderPayment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "accepted_term",
                 &[Check::Is(wire::object_rules::<PaymentTerm>)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                accepted_term: members.optional("accepted_term")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("accepted_term", &self.accepted_term)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(OrderPayment);
+    wire::object!(OrderPayment, optional(accepted_term); RULES);
 }
 /// Types of the contract's `split_payments` part.
 pub mod split_payments {
@@ -11746,13 +7090,7 @@ pub mod split_payments {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for CheckoutPayment {
-        const NAME: &'static str = "CheckoutPayment";
-        const MEMBERS: &'static [&'static str] = &[
-            "instruments",
-            "terms",
-            "selected_term_id",
-        ];
+    impl CheckoutPayment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "instruments",
@@ -11766,23 +7104,10 @@ pub mod split_payments {
                 ],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                instruments: members.optional("instruments")?,
-                terms: members.optional("terms")?,
-                selected_term_id: members.optional("selected_term_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("instruments", &self.instruments)?;
-            sink.put_optional("terms", &self.terms)?;
-            sink.put_optional("selected_term_id", &self.selected_term_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        CheckoutPayment, optional(instruments, terms, selected_term_id); RULES
+    );
     /// Terms to choose from, and the chosen one.
     ///
     /// As `complete` requests send it.
@@ -11803,39 +7128,17 @@ pub mod split_payments {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CompleteCheckoutPayment {
-        const NAME: &'static str = "CompleteCheckoutPayment";
-        const MEMBERS: &'static [&'static str] = &["instruments"];
+    wire::setters!(CompleteCheckoutPayment);
+    impl CompleteCheckoutPayment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "instruments",
                 &[Check::Items(&[Check::Is(wire::object_rules::<PaymentInstrument>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                instruments: members.required("instruments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("instruments", &self.instruments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CompleteCheckoutPayment, required(instruments); RULES);
     /// Terms to choose from, and the chosen one.
     ///
     /// As `create` requests send it.
@@ -11856,48 +7159,17 @@ pub mod split_payments {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `instruments`.
-        #[must_use]
-        pub fn instruments(
-            mut self,
-            instruments: impl IntoIterator<Item = PaymentInstrument>,
-        ) -> Self {
-            self.instruments = Some(instruments.into_iter().collect());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for CreateCheckoutPayment {
-        const NAME: &'static str = "CreateCheckoutPayment";
-        const MEMBERS: &'static [&'static str] = &["instruments"];
+    wire::setters!(CreateCheckoutPayment, list(PaymentInstrument(instruments)));
+    impl CreateCheckoutPayment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "instruments",
                 &[Check::Items(&[Check::Is(wire::object_rules::<PaymentInstrument>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                instruments: members.optional("instruments")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("instruments", &self.instruments)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(CreateCheckoutPayment, optional(instruments); RULES);
     /// What is needed to charge an instrument; handlers define the kinds.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -11916,17 +7188,8 @@ pub mod split_payments {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(PaymentCredential);
     impl From<&str> for PaymentCredential {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -11937,23 +7200,10 @@ pub mod split_payments {
             Self::new(only)
         }
     }
-    impl wire::Object for PaymentCredential {
-        const NAME: &'static str = "PaymentCredential";
-        const MEMBERS: &'static [&'static str] = &["type"];
+    impl PaymentCredential {
         const SECRETS: &'static [&'static str] = &["*"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PaymentCredential, required(r#type = "type"); SECRETS);
     /// An instrument, and how much of the total it pays.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -12000,97 +7250,30 @@ pub mod split_payments {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `billing_address`.
-        #[must_use]
-        pub fn billing_address(
-            mut self,
-            billing_address: impl Into<PostalAddress>,
-        ) -> Self {
-            self.billing_address = Some(billing_address.into());
-            self
-        }
-        /// Sets `credential`.
-        #[must_use]
-        pub fn credential(mut self, credential: impl Into<PaymentCredential>) -> Self {
-            self.credential = Some(credential.into());
-            self
-        }
         /// Sets `display`.
         #[must_use]
         pub fn display(mut self, display: wire::Map) -> Self {
             self.display = Some(display);
             self
         }
-        /// Sets `selected`.
-        #[must_use]
-        pub fn selected(mut self, selected: bool) -> Self {
-            self.selected = Some(selected);
-            self
-        }
-        /// Sets `amount`.
-        #[must_use]
-        pub fn amount(mut self, amount: i64) -> Self {
-            self.amount = Some(amount);
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for PaymentInstrument {
-        const NAME: &'static str = "PaymentInstrument";
-        const MEMBERS: &'static [&'static str] = &[
-            "id",
-            "handler_id",
-            "type",
-            "billing_address",
-            "credential",
-            "display",
-            "selected",
-            "amount",
-        ];
+    wire::setters!(
+        PaymentInstrument, PostalAddress(billing_address), PaymentCredential(credential),
+        bool(selected), i64(amount)
+    );
+    impl PaymentInstrument {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "amount",
                 &[Check::Minimum(0), Check::Maximum(9007199254740991)],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                id: members.required("id")?,
-                handler_id: members.required("handler_id")?,
-                r#type: members.required("type")?,
-                billing_address: members.optional("billing_address")?,
-                credential: members.optional("credential")?,
-                display: members.optional("display")?,
-                selected: members.optional("selected")?,
-                amount: members
-                    .optional::<wire::SafeInteger>("amount")?
-                    .map(wire::SafeInteger::get),
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("id", &self.id)?;
-            sink.put("handler_id", &self.handler_id)?;
-            sink.put("type", &self.r#type)?;
-            sink.put_optional("billing_address", &self.billing_address)?;
-            sink.put_optional("credential", &self.credential)?;
-            sink.put_optional("display", &self.display)?;
-            sink.put_optional("selected", &self.selected)?;
-            sink.put_optional("amount", &self.amount)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(
+        PaymentInstrument, required(id, handler_id, r#type = "type"),
+        optional(billing_address, credential, display, selected), optional_safe(amount);
+        RULES
+    );
     /// Terms to choose from, and the chosen one.
     ///
     /// As `update` requests send it.
@@ -12115,58 +7298,18 @@ pub mod split_payments {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `instruments`.
-        #[must_use]
-        pub fn instruments(
-            mut self,
-            instruments: impl IntoIterator<Item = PaymentInstrument>,
-        ) -> Self {
-            self.instruments = Some(instruments.into_iter().collect());
-            self
-        }
-        /// Sets `selected_term_id`.
-        #[must_use]
-        pub fn selected_term_id(mut self, selected_term_id: impl Into<String>) -> Self {
-            self.selected_term_id = Some(selected_term_id.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for UpdateCheckoutPayment {
-        const NAME: &'static str = "UpdateCheckoutPayment";
-        const MEMBERS: &'static [&'static str] = &["instruments", "selected_term_id"];
+    wire::setters!(
+        UpdateCheckoutPayment, list(PaymentInstrument(instruments)),
+        String(selected_term_id)
+    );
+    impl UpdateCheckoutPayment {
         const RULES: &'static [Check] = &[
             Check::Member(
                 "instruments",
                 &[Check::Items(&[Check::Is(wire::object_rules::<PaymentInstrument>)])],
             ),
         ];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                instruments: members.optional("instruments")?,
-                selected_term_id: members.optional("selected_term_id")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put_optional("instruments", &self.instruments)?;
-            sink.put_optional("selected_term_id", &self.selected_term_id)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(
-        CheckoutPayment, CompleteCheckoutPayment, CreateCheckoutPayment,
-        PaymentCredential, PaymentInstrument, UpdateCheckoutPayment
-    );
+    wire::object!(UpdateCheckoutPayment, optional(instruments, selected_term_id); RULES);
 }

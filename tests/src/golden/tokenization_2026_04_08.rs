@@ -144,23 +144,8 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Sets `identity`.
-        #[must_use]
-        pub fn identity(mut self, identity: impl Into<PaymentIdentity>) -> Self {
-            self.identity = Some(identity.into());
-            self
-        }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(Binding, PaymentIdentity(identity));
     impl From<&str> for Binding {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -171,24 +156,7 @@ pub mod common {
             Self::new(only)
         }
     }
-    impl wire::Object for Binding {
-        const NAME: &'static str = "Binding";
-        const MEMBERS: &'static [&'static str] = &["checkout_id", "identity"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                checkout_id: members.required("checkout_id")?,
-                identity: members.optional("identity")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("checkout_id", &self.checkout_id)?;
-            sink.put_optional("identity", &self.identity)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::object!(Binding, required(checkout_id), optional(identity));
     /// What is needed to charge an instrument; handlers define the kinds.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -207,17 +175,8 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(PaymentCredential);
     impl From<&str> for PaymentCredential {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -228,23 +187,10 @@ pub mod common {
             Self::new(only)
         }
     }
-    impl wire::Object for PaymentCredential {
-        const NAME: &'static str = "PaymentCredential";
-        const MEMBERS: &'static [&'static str] = &["type"];
+    impl PaymentCredential {
         const SECRETS: &'static [&'static str] = &["*"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                r#type: members.required("type")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("type", &self.r#type)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
+    wire::object!(PaymentCredential, required(r#type = "type"); SECRETS);
     /// A participant as the tokenizer knows it.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -263,17 +209,8 @@ pub mod common {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
+    wire::setters!(PaymentIdentity);
     impl From<&str> for PaymentIdentity {
         fn from(only: &str) -> Self {
             Self::new(only)
@@ -284,24 +221,10 @@ pub mod common {
             Self::new(only)
         }
     }
-    impl wire::Object for PaymentIdentity {
-        const NAME: &'static str = "PaymentIdentity";
-        const MEMBERS: &'static [&'static str] = &["access_token"];
+    impl PaymentIdentity {
         const SECRETS: &'static [&'static str] = &["access_token"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                access_token: members.required("access_token")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("access_token", &self.access_token)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(Binding, PaymentCredential, PaymentIdentity);
+    wire::object!(PaymentIdentity, required(access_token); SECRETS);
 }
 /// Types of the contract's `detokenize` part.
 pub mod detokenize {
@@ -328,37 +251,12 @@ pub mod detokenize {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for DetokenizeRequest {
-        const NAME: &'static str = "DetokenizeRequest";
-        const MEMBERS: &'static [&'static str] = &["token", "binding"];
+    wire::setters!(DetokenizeRequest);
+    impl DetokenizeRequest {
         const SECRETS: &'static [&'static str] = &["token"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                token: members.required("token")?,
-                binding: members.required("binding")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("token", &self.token)?;
-            sink.put("binding", &self.binding)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(DetokenizeRequest);
+    wire::object!(DetokenizeRequest, required(token, binding); SECRETS);
 }
 /// Types of the contract's `tokenize` part.
 pub mod tokenize {
@@ -388,35 +286,9 @@ pub mod tokenize {
                 extra: wire::Map::new(),
             }
         }
-        /// Adds a member that the contract leaves open.
-        #[must_use]
-        pub fn extra(
-            mut self,
-            name: impl Into<String>,
-            value: impl Into<wire::Value>,
-        ) -> Self {
-            self.extra.insert(name.into(), value.into());
-            self
-        }
     }
-    impl wire::Object for TokenizeRequest {
-        const NAME: &'static str = "TokenizeRequest";
-        const MEMBERS: &'static [&'static str] = &["credential", "binding"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                credential: members.required("credential")?,
-                binding: members.required("binding")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("credential", &self.credential)?;
-            sink.put("binding", &self.binding)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
-    }
+    wire::setters!(TokenizeRequest);
+    wire::object!(TokenizeRequest, required(credential, binding));
     /// `TokenizeResponse` of the contract.
     #[derive(Clone, PartialEq, Eq)]
     #[non_exhaustive]
@@ -426,22 +298,8 @@ pub mod tokenize {
         /// Members that the contract does not declare, as they arrived.
         pub extra: wire::Map,
     }
-    impl wire::Object for TokenizeResponse {
-        const NAME: &'static str = "TokenizeResponse";
-        const MEMBERS: &'static [&'static str] = &["token"];
+    impl TokenizeResponse {
         const SECRETS: &'static [&'static str] = &["token"];
-        fn read_members(
-            members: &mut wire::Members<'_>,
-        ) -> Result<Self, wire::DecodeError> {
-            Ok(Self {
-                token: members.required("token")?,
-                extra: members.rest(),
-            })
-        }
-        fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-            sink.put("token", &self.token)?;
-            sink.put_rest(&self.extra, Self::MEMBERS)
-        }
     }
-    ::ucp_runtime::impl_object!(TokenizeRequest, TokenizeResponse);
+    wire::object!(TokenizeResponse, required(token); SECRETS);
 }

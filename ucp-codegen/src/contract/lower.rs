@@ -7,14 +7,18 @@
 
 use crate::diagnostics::{Code, Diagnostics};
 use crate::ledger;
-use crate::source::{FileId, Place, Source};
+use crate::source::{FileId, Source};
+use crate::tree::{At, Place};
 use openapiv3::{OpenAPI, ReferenceOr};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What the path of a lowered webhook begins with.
 pub(super) const WEBHOOK: &str = "/x-webhooks/";
-/// What a lowered schema reference begins with: file, then pointer, follow.
+/// What a lowered schema reference begins with: the place follows.
 const PLACE: &str = "place:";
+/// What a reference to a lowered parameter begins with: the place follows.
+pub(super) const PARAMETER: &str = "#/components/parameters/";
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 /// Whether a media type is JSON. Parameters and case do not count (RFC 9110 section 8.3.1).
@@ -28,328 +32,336 @@ pub(super) fn place_of(schema: &ReferenceOr<openapiv3::Schema>) -> Option<Place>
     let ReferenceOr::Reference { reference } = schema else {
         return None;
     };
-    let (file, pointer) = reference.strip_prefix(PLACE)?.split_once('#')?;
-    Some(Place {
-        file: FileId::from_text(file)?,
-        pointer: pointer.into(),
-    })
+    reference
+        .strip_prefix(PLACE)
+        .and_then(|place| place.parse().ok())
+        .map(Place)
 }
 
-fn reference_to(place: &Place) -> Value {
-    json!({ "$ref": format!("{PLACE}{}#{}", place.file.to_text(), place.pointer) })
+fn reference_to(place: Place) -> Value {
+    object([("$ref", format!("{PLACE}{}", place.0).into())])
+}
+
+/// A JSON object; `json!` would copy what goes into it.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let members = members.map(|(name, value)| (name.to_owned(), value));
+    Value::Object(Map::from_iter(members))
 }
 
 pub(super) fn lower(
-    source: &mut Source,
+    source: &Source,
     entry: FileId,
     diagnostics: &mut Diagnostics,
 ) -> Option<OpenAPI> {
-    let root = Place::root(entry);
+    let root = source.at(source.root(entry));
     let mut lowering = Lowering {
         source,
         diagnostics,
+        parameters: BTreeMap::new(),
     };
-    let document = lowering.object(&root)?;
-    let version = document
-        .get("openapi")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let document = lowering.object(root)?;
+    let version = document.text("openapi").unwrap_or_default();
     if !version.starts_with("3.1") && !version.starts_with("3.0") {
         lowering.problem(
-            &root,
+            root,
             "not an OpenAPI 3.1 document",
             Some("name the REST contract: the file that has `openapi` and `paths`"),
         );
         return None;
     }
-    lowering.check(ledger::DOCUMENT, &root, &document);
+    lowering.check(ledger::DOCUMENT, document);
     let title = document
         .get("info")
-        .and_then(|info| info.get("title"))
-        .and_then(Value::as_str)
+        .and_then(|info| info.text("title"))
         .unwrap_or_default();
 
     let mut paths = Map::new();
     for (section, prefix) in [("paths", ""), ("webhooks", WEBHOOK)] {
-        let place = root.child(section);
-        for name in lowering.keys(&place) {
-            let item = lowering.path_item(&place.child(&name));
+        for (name, item) in root.get(section).into_iter().flat_map(At::members) {
+            let item = lowering.path_item(item);
             paths.insert(format!("{prefix}{name}"), item);
         }
     }
     // `info.version` is absent in published files; the release comes from the caller.
-    let lowered =
-        json!({ "openapi": "3.0.3", "info": { "title": title, "version": "" }, "paths": paths });
+    let parameters = std::mem::take(&mut lowering.parameters);
+    let parameters = parameters.into_values().flatten();
+    let parameters: Map<String, Value> = parameters
+        .map(|parameter| {
+            let at = source.at(parameter.place);
+            (
+                parameter.place.0.to_string(),
+                lowered_parameter(at, parameter),
+            )
+        })
+        .collect();
+    let lowered = object([
+        ("openapi", "3.0.3".into()),
+        (
+            "info",
+            object([("title", title.into()), ("version", "".into())]),
+        ),
+        ("paths", Value::Object(paths)),
+        (
+            "components",
+            object([("parameters", Value::Object(parameters))]),
+        ),
+    ]);
     match serde_json::from_value(lowered) {
         Ok(document) => Some(document),
         Err(error) => {
-            lowering.problem(
-                &root,
-                &format!("not an OpenAPI 3.1 document: {error}"),
-                None,
-            );
+            lowering.problem(root, &format!("not an OpenAPI 3.1 document: {error}"), None);
             None
         }
     }
 }
 
 struct Lowering<'a> {
-    source: &'a mut Source,
+    source: &'a Source,
     diagnostics: &'a mut Diagnostics,
+    /// The parameters by place: most operations declare the same. Nothing for one that is broken.
+    parameters: BTreeMap<Place, Option<Parameter<'a>>>,
 }
 
-impl Lowering<'_> {
-    fn problem(&mut self, place: &Place, message: &str, hint: Option<&str>) {
+/// What tells a lowered parameter from others.
+#[derive(Clone, Copy, PartialEq)]
+struct Parameter<'a> {
+    place: Place,
+    name: &'a str,
+    location: &'a str,
+}
+
+impl<'a> Lowering<'a> {
+    fn problem(&mut self, at: At<'a>, message: &str, hint: Option<&str>) {
         self.diagnostics.at(
             self.source,
-            place,
+            at.place,
             Code::OpenApi,
             message,
             hint.map(ToOwned::to_owned),
         );
     }
 
-    fn check(
-        &mut self,
-        table: &'static [(&'static str, ledger::Use)],
-        place: &Place,
-        object: &Map<String, Value>,
-    ) {
-        let (source, diagnostics) = (&*self.source, &mut *self.diagnostics);
-        ledger::check(table, object.keys(), |keyword, message, hint| {
-            diagnostics.at(source, &place.child(keyword), Code::Keyword, message, hint);
-        });
-    }
-
-    fn keys(&self, place: &Place) -> Vec<String> {
-        self.source
-            .value(place)
-            .and_then(Value::as_object)
-            .map(|map| map.keys().cloned().collect())
-            .unwrap_or_default()
-    }
-
-    fn object(&mut self, place: &Place) -> Option<Map<String, Value>> {
-        match self.source.value(place) {
-            Some(Value::Object(map)) => Some(map.clone()),
-            _ => {
-                self.problem(place, "expected an object", None);
-                None
+    fn check(&mut self, table: &'static [(&'static str, ledger::Use)], object: At<'a>) {
+        for (keyword, at) in object.members() {
+            if let Some((message, hint)) = ledger::check(table, keyword) {
+                self.diagnostics
+                    .at(self.source, at.place, Code::Keyword, message, hint);
             }
         }
     }
 
+    fn object(&mut self, at: At<'a>) -> Option<At<'a>> {
+        if !at.is_object() {
+            self.problem(at, "expected an object", None);
+            return None;
+        }
+        Some(at)
+    }
+
     /// Follows the references of the envelope to the place that says something.
-    fn follow(&mut self, place: &Place) -> Option<Place> {
-        let mut seen = vec![place.clone()];
+    fn follow(&mut self, at: At<'a>) -> Option<At<'a>> {
+        let mut seen = vec![at];
         loop {
-            let here = seen.last()?.clone();
-            let Some(reference) = self
-                .source
-                .value(&here)
-                .and_then(|value| value.get("$ref"))
-                .and_then(Value::as_str)
-                .map(ToOwned::to_owned)
-            else {
+            let here = *seen.last()?;
+            let Some(reference) = here.text("$ref") else {
                 return Some(here);
             };
-            let next = self.source.resolve(&here, &reference, self.diagnostics)?;
-            if seen.contains(&next) {
+            // Where it leads nowhere, that was said.
+            let next = self.source.at(self.source.target(here.place)?);
+            if seen.iter().any(|known| known.place == next.place) {
                 let message = format!("`$ref: {reference}` leads only to itself");
                 self.diagnostics
-                    .at(self.source, place, Code::RefCycle, message, None);
+                    .at(self.source, at.place, Code::RefCycle, message, None);
                 return None;
             }
             seen.push(next);
         }
     }
 
-    fn path_item(&mut self, place: &Place) -> Value {
-        let Some(place) = self.follow(place) else {
-            return json!({});
+    /// The object that a place or what it refers to is, its keywords checked.
+    fn followed(
+        &mut self,
+        at: At<'a>,
+        table: &'static [(&'static str, ledger::Use)],
+    ) -> Option<At<'a>> {
+        let at = self.follow(at)?;
+        let object = self.object(at)?;
+        self.check(table, object);
+        Some(object)
+    }
+
+    fn path_item(&mut self, at: At<'a>) -> Value {
+        let Some(item) = self.followed(at, ledger::PATH_ITEM) else {
+            return object([]);
         };
-        let Some(item) = self.object(&place) else {
-            return json!({});
-        };
-        self.check(ledger::PATH_ITEM, &place, &item);
-        let shared = self.parameters(&place.child("parameters"), item.get("parameters"));
+        let shared = self.parameters(item);
         let mut lowered = Map::new();
         for method in METHODS {
-            if item.contains_key(method) {
-                let operation = self.operation(&place.child(method), &shared);
+            if let Some(operation) = item.get(method) {
+                let operation = self.operation(operation, &shared);
                 lowered.insert(method.to_owned(), operation);
             }
         }
         Value::Object(lowered)
     }
 
-    fn operation(&mut self, place: &Place, shared: &[Map<String, Value>]) -> Value {
-        let Some(operation) = self.object(place) else {
-            return json!({ "responses": {} });
+    fn operation(&mut self, at: At<'a>, shared: &[Parameter<'a>]) -> Value {
+        let Some(operation) = self.object(at) else {
+            return object([("responses", object([]))]);
         };
-        self.check(ledger::OPERATION, place, &operation);
-        let own = self.parameters(&place.child("parameters"), operation.get("parameters"));
+        self.check(ledger::OPERATION, operation);
+        let own = self.parameters(operation);
         // An operation's parameter replaces the path's one of the same name and location.
-        let same = |a: &Map<String, Value>, b: &Map<String, Value>| {
-            a.get("name") == b.get("name") && a.get("in") == b.get("in")
-        };
-        let parameters: Vec<Value> = shared
+        let same =
+            |a: &Parameter<'_>, b: &Parameter<'_>| (a.name, a.location) == (b.name, b.location);
+        let parameters = shared
             .iter()
             .filter(|parameter| !own.iter().any(|other| same(parameter, other)))
-            .chain(&own)
-            .cloned()
-            .map(Value::Object)
+            .chain(&own);
+        let parameters: Vec<Value> = parameters
+            .map(|parameter| {
+                let name = format!("{PARAMETER}{}", parameter.place.0);
+                object([("$ref", name.into())])
+            })
             .collect();
 
         let mut lowered = Map::new();
         for keyword in ["operationId", "summary", "description", "deprecated"] {
             if let Some(value) = operation.get(keyword) {
                 let fits = if keyword == "deprecated" {
-                    value.is_boolean()
+                    value.is_bool()
                 } else {
-                    value.is_string()
+                    value.is_text()
                 };
                 if fits {
-                    lowered.insert(keyword.to_owned(), value.clone());
+                    lowered.insert(keyword.to_owned(), value.to_value());
                 } else {
-                    self.problem(
-                        &place.child(keyword),
-                        &format!("`{keyword}` has the wrong type"),
-                        None,
-                    );
+                    self.problem(value, &format!("`{keyword}` has the wrong type"), None);
                 }
             }
         }
         lowered.insert("parameters".to_owned(), Value::Array(parameters));
-        if operation.contains_key("requestBody") {
-            let body = self.request_body(&place.child("requestBody"));
+        if let Some(body) = operation.get("requestBody") {
+            let body = self.request_body(body);
             lowered.insert("requestBody".to_owned(), body);
         }
         let mut responses = Map::new();
-        let answers = place.child("responses");
-        for status in self.keys(&answers) {
+        let answers = operation.get("responses");
+        for (status, answer) in answers.into_iter().flat_map(At::members) {
             let valid = status == "default"
                 || status
                     .parse::<u16>()
                     .is_ok_and(|code| (100..600).contains(&code))
-                || is_range(&status);
+                || is_range(status);
             if !valid {
-                self.problem(
-                    &answers.child(&status),
-                    &format!("`{status}` is not an HTTP status"),
-                    None,
-                );
+                self.problem(answer, &format!("`{status}` is not an HTTP status"), None);
                 continue;
             }
-            let response = self.response(&answers.child(&status));
-            responses.insert(status, response);
+            let response = self.response(answer);
+            responses.insert(status.to_owned(), response);
         }
         lowered.insert("responses".to_owned(), Value::Object(responses));
         Value::Object(lowered)
     }
 
-    fn parameters(&mut self, place: &Place, list: Option<&Value>) -> Vec<Map<String, Value>> {
-        let count = match list {
-            None => return Vec::new(),
-            Some(Value::Array(items)) => items.len(),
-            Some(_) => {
-                self.problem(place, "`parameters` is a list", None);
-                return Vec::new();
-            }
+    fn parameters(&mut self, of: At<'a>) -> Vec<Parameter<'a>> {
+        let Some(list) = of.get("parameters") else {
+            return Vec::new();
         };
-        (0..count)
-            .filter_map(|index| self.parameter(&place.child(index)))
+        if !list.is_list() {
+            self.problem(list, "`parameters` is a list", None);
+        }
+        list.items()
+            .filter_map(|item| self.parameter(item))
             .collect()
     }
 
-    fn parameter(&mut self, place: &Place) -> Option<Map<String, Value>> {
-        let place = self.follow(place)?;
-        let parameter = self.object(&place)?;
-        self.check(ledger::PARAMETER, &place, &parameter);
-        let text = |keyword: &str| {
-            parameter
-                .get(keyword)
-                .and_then(Value::as_str)
-                .map(ToOwned::to_owned)
-        };
-        let (Some(name), Some(location)) = (text("name"), text("in")) else {
-            self.problem(&place, "a parameter has a `name` and an `in`", None);
+    fn parameter(&mut self, at: At<'a>) -> Option<Parameter<'a>> {
+        let at = self.follow(at)?;
+        if let Some(known) = self.parameters.get(&at.place) {
+            return *known;
+        }
+        let read = self.read_parameter(at);
+        self.parameters.insert(at.place, read);
+        read
+    }
+
+    fn read_parameter(&mut self, at: At<'a>) -> Option<Parameter<'a>> {
+        let parameter = self.object(at)?;
+        self.check(ledger::PARAMETER, parameter);
+        let (Some(name), Some(location)) = (parameter.text("name"), parameter.text("in")) else {
+            self.problem(parameter, "a parameter has a `name` and an `in`", None);
             return None;
         };
-        if !["path", "query", "header"].contains(&location.as_str()) {
+        if !["path", "query", "header"].contains(&location) {
             self.problem(
-                &place.child("in"),
+                parameter.get("in").unwrap_or(parameter),
                 &format!("a parameter in `{location}` cannot be sent"),
                 Some("path, query or header"),
             );
             return None;
         }
-        let mut lowered = Map::new();
-        lowered.insert("name".to_owned(), name.into());
-        lowered.insert("in".to_owned(), location.into());
-        lowered.insert(
-            "required".to_owned(),
-            parameter
-                .get("required")
-                .is_some_and(|value| value == true)
-                .into(),
-        );
-        if let Some(description) = text("description") {
-            lowered.insert("description".to_owned(), description.into());
-        }
-        lowered.insert("schema".to_owned(), reference_to(&place.child("schema")));
-        Some(lowered)
+        Some(Parameter {
+            place: at.place,
+            name,
+            location,
+        })
     }
 
-    fn request_body(&mut self, place: &Place) -> Value {
-        let Some((place, body)) = self
-            .follow(place)
-            .and_then(|place| Some((place.clone(), self.object(&place)?)))
-        else {
-            return json!({ "content": {} });
+    fn request_body(&mut self, at: At<'a>) -> Value {
+        let Some(body) = self.followed(at, ledger::REQUEST_BODY) else {
+            return object([("content", object([]))]);
         };
-        self.check(ledger::REQUEST_BODY, &place, &body);
-        let content = self.content(&place.child("content"));
-        json!({ "content": content, "required": body.get("required").is_some_and(|value| value == true) })
+        let content = self.content(body);
+        let required = body.get("required").is_some_and(|value| value.says(true));
+        object([("content", content), ("required", required.into())])
     }
 
-    fn response(&mut self, place: &Place) -> Value {
-        let Some((place, response)) = self
-            .follow(place)
-            .and_then(|place| Some((place.clone(), self.object(&place)?)))
-        else {
-            return json!({ "description": "" });
+    fn response(&mut self, at: At<'a>) -> Value {
+        let Some(response) = self.followed(at, ledger::RESPONSE) else {
+            return object([("description", "".into())]);
         };
-        self.check(ledger::RESPONSE, &place, &response);
-        let content = self.content(&place.child("content"));
-        json!({ "description": "", "content": content })
+        let content = self.content(response);
+        object([("description", "".into()), ("content", content)])
     }
 
-    fn content(&mut self, place: &Place) -> Value {
+    fn content(&mut self, of: At<'a>) -> Value {
         let mut lowered = Map::new();
-        for media in self.keys(place) {
-            let at = place.child(&media);
-            let Some(object) = self.object(&at) else {
+        for (media, at) in of.get("content").into_iter().flat_map(At::members) {
+            let Some(object) = self.object(at) else {
                 continue;
             };
-            self.check(ledger::MEDIA_TYPE, &at, &object);
-            if !is_json(&media) {
+            self.check(ledger::MEDIA_TYPE, object);
+            if !is_json(media) {
                 self.problem(
-                    &at,
+                    at,
                     &format!("`{media}` is not JSON"),
                     Some("UCP's REST binding sends `application/json`"),
                 );
                 continue;
             }
-            let schema = if object.contains_key("schema") {
-                json!({ "schema": reference_to(&at.child("schema")) })
-            } else {
-                json!({})
-            };
-            lowered.insert(media, schema);
+            let mut schema = Map::new();
+            if let Some(at) = object.get("schema") {
+                schema.insert("schema".to_owned(), reference_to(at.place));
+            }
+            lowered.insert(media.to_owned(), Value::Object(schema));
         }
         Value::Object(lowered)
     }
+}
+
+fn lowered_parameter(at: At<'_>, parameter: Parameter<'_>) -> Value {
+    let required = at.get("required").is_some_and(|value| value.says(true));
+    let mut lowered = Map::new();
+    lowered.insert("name".to_owned(), parameter.name.into());
+    lowered.insert("in".to_owned(), parameter.location.into());
+    lowered.insert("required".to_owned(), required.into());
+    if let Some(description) = at.text("description") {
+        lowered.insert("description".to_owned(), description.into());
+    }
+    // Nobody reads it, and it must be there.
+    lowered.insert("schema".to_owned(), reference_to(at.place));
+    Value::Object(lowered)
 }
 
 /// `2XX` and its like.

@@ -4,8 +4,9 @@
 mod lower;
 
 use crate::diagnostics::{Code, Diagnostics};
-use crate::source::{FileId, Place, Source};
-use openapiv3::{Parameter as OpenApiParameter, ReferenceOr};
+use crate::source::{FileId, Source};
+use crate::tree::Place;
+use openapiv3::{OpenAPI, Parameter as OpenApiParameter, ReferenceOr};
 
 /// The operations of a document, in its order.
 #[derive(Debug, Default)]
@@ -74,16 +75,16 @@ impl Operation {
     }
 
     /// The schema of the answer that says success.
-    pub(crate) fn success(&self) -> Option<&Place> {
+    pub(crate) fn success(&self) -> Option<Place> {
         self.answers
             .iter()
             .filter(|answer| answer.status.starts_with('2'))
-            .find_map(|answer| answer.schema.as_ref())
+            .find_map(|answer| answer.schema)
     }
 }
 
 /// Reads the document.
-pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnostics) -> Contract {
+pub(crate) fn read(source: &Source, entry: FileId, diagnostics: &mut Diagnostics) -> Contract {
     let Some(document) = lower::lower(source, entry, diagnostics) else {
         return Contract::default();
     };
@@ -101,15 +102,17 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
                 Some(name) => (true, name),
                 None => (false, path.as_str()),
             };
-            let place = Place::root(entry)
-                .child(if webhook { "webhooks" } else { "paths" })
-                .child(path)
-                .child(method);
+            // A path item may stand elsewhere; then the reference to it is the place.
+            let section = if webhook { "webhooks" } else { "paths" };
+            let root = source.at(source.root(entry));
+            let place = root.get(section).and_then(|paths| paths.get(path));
+            let place = place.map_or(root, |item| item.get(method).unwrap_or(item));
+            let place = place.place;
             let Some(id) = operation.operation_id.clone() else {
                 let message = format!("{} {path} has no `operationId`", method.to_uppercase());
                 diagnostics.at(
                     source,
-                    &place,
+                    place,
                     Code::OperationId,
                     message,
                     Some("the generated method is named after it".to_owned()),
@@ -117,19 +120,22 @@ pub(crate) fn read(source: &mut Source, entry: FileId, diagnostics: &mut Diagnos
                 continue;
             };
             if let Some((_, first)) = seen.iter().find(|(other, _)| *other == id) {
-                let message = format!("`operationId: {id}` is taken by {}", first.pointer);
+                let message = format!(
+                    "`operationId: {id}` is taken by {}",
+                    source.at(*first).pointer()
+                );
                 diagnostics.at(
                     source,
-                    &place,
+                    place,
                     Code::OperationId,
                     message,
                     Some("give each operation a name of its own".to_owned()),
                 );
                 continue;
             }
-            let operation = read_operation(operation, id, method, path);
+            let operation = read_operation(&document, operation, id, method, path);
             if !webhook {
-                check_path(&operation, &place, source, diagnostics);
+                check_path(&operation, place, source, diagnostics);
             }
             seen.push((operation.id.clone(), place));
             if webhook {
@@ -158,12 +164,7 @@ fn name_reads(operations: &mut [Operation]) {
 }
 
 /// Reports a path whose braces and `in: path` parameters are not the same: no call of it could be sent.
-fn check_path(
-    operation: &Operation,
-    place: &Place,
-    source: &Source,
-    diagnostics: &mut Diagnostics,
-) {
+fn check_path(operation: &Operation, place: Place, source: &Source, diagnostics: &mut Diagnostics) {
     let mut named: Vec<&str> = Vec::new();
     let mut rest = operation.path.as_str();
     while let Some((_, tail)) = rest.split_once('{') {
@@ -189,6 +190,7 @@ fn check_path(
 }
 
 fn read_operation(
+    document: &OpenAPI,
     operation: &openapiv3::Operation,
     id: String,
     method: &str,
@@ -197,7 +199,18 @@ fn read_operation(
     let parameters = operation
         .parameters
         .iter()
-        .filter_map(ReferenceOr::as_item)
+        .filter_map(|parameter| {
+            let name = match parameter {
+                ReferenceOr::Item(parameter) => return Some(parameter),
+                ReferenceOr::Reference { reference } => reference.strip_prefix(lower::PARAMETER)?,
+            };
+            document
+                .components
+                .as_ref()?
+                .parameters
+                .get(name)?
+                .as_item()
+        })
         .filter_map(|parameter| {
             let location = match parameter {
                 OpenApiParameter::Path { .. } => Location::Path,

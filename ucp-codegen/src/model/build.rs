@@ -7,8 +7,8 @@ use super::{
 };
 use crate::contract::{Location, Operation};
 use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
-use crate::source::{Place, Source};
-use heck::ToSnakeCase as _;
+use crate::source::Source;
+use crate::tree::{Place, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The types of an operation, as read from its schemas.
@@ -67,7 +67,19 @@ pub(crate) fn build(
         floats: floats(graph),
         ruled: ruled(graph),
         updates: updates(graph, operations),
+        members: BTreeMap::new(),
+        by_places: BTreeMap::new(),
     };
+    for id in graph.ids() {
+        let members = builder.members.entry(graph.shared(id)).or_default();
+        members.push(id);
+        if graph.shared(id) == id
+            && let Some(node) = graph.node(id)
+        {
+            let alike = builder.by_places.entry(&node.places).or_default();
+            alike.push(id);
+        }
+    }
     let mut scope = Scope::default();
     builder.name_all(&mut scope);
     let modules = builder.modules(operations, webhooks);
@@ -170,12 +182,12 @@ fn body_words(operations: &[Bodies], webhooks: &[Bodies]) -> Vec<(Place, String)
             operation
                 .body
                 .iter()
-                .map(|place| (place.clone(), format!("{}_request", operation.id))),
+                .map(|place| (*place, format!("{}_request", operation.id))),
         );
         words.extend(
             operation
                 .success()
-                .map(|place| (place.clone(), format!("{}_response", operation.id))),
+                .map(|place| (place, format!("{}_response", operation.id))),
         );
     }
     for Bodies { operation, .. } in webhooks {
@@ -187,7 +199,7 @@ fn body_words(operations: &[Bodies], webhooks: &[Bodies]) -> Vec<(Place, String)
             operation
                 .body
                 .iter()
-                .map(|place| (place.clone(), event.to_owned())),
+                .map(|place| (*place, event.to_owned())),
         );
     }
     words
@@ -204,37 +216,53 @@ struct Builder<'a> {
     ruled: BTreeSet<NodeId>,
     /// The bodies of updates.
     updates: BTreeSet<NodeId>,
+    /// The nodes that each representative stands for.
+    members: BTreeMap<NodeId, Vec<NodeId>>,
+    /// The representatives by what they come from.
+    by_places: BTreeMap<&'a [Place], Vec<NodeId>>,
 }
 
 impl Builder<'_> {
-    fn representatives(&self) -> Vec<NodeId> {
-        self.graph
-            .ids()
-            .filter(|id| self.graph.shared(*id) == *id)
-            .collect()
+    fn definition(&self, places: &[Place]) -> Option<Place> {
+        self.graph.definition(self.source, places)
+    }
+
+    fn representatives(&self) -> impl Iterator<Item = NodeId> {
+        self.members.keys().copied()
+    }
+
+    /// The representatives that come from the same places.
+    fn alike(&self, node: &Node) -> &[NodeId] {
+        self.by_places
+            .get(node.places.as_slice())
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The nodes that a representative stands for.
+    fn members(&self, id: NodeId) -> impl Iterator<Item = &Node> {
+        let members = self.members.get(&id).into_iter().flatten();
+        members.filter_map(|id| self.graph.node(*id))
     }
 
     /// Names every representative: whole files first, then definitions, then what stands inline, each
     /// in the order of the files, so that an edit elsewhere renames nothing.
     fn name_all(&mut self, scope: &mut Scope) {
-        let mut by_places: BTreeMap<&[Place], Vec<NodeId>> = BTreeMap::new();
-        for id in self.representatives() {
-            if let Some(node) = self.graph.node(id) {
-                by_places.entry(&node.places).or_default().push(id);
-            }
-        }
-        let mut order: Vec<(&[Place], Vec<NodeId>)> = by_places.into_iter().collect();
-        order.sort_by_key(|(places, ids)| {
+        let by_places = std::mem::take(&mut self.by_places);
+        let mut order: Vec<(&[Place], &Vec<NodeId>)> = by_places
+            .iter()
+            .map(|(places, ids)| (*places, ids))
+            .collect();
+        order.sort_by_cached_key(|(places, ids)| {
             let node = ids.first().and_then(|id| self.graph.node(*id));
-            let rank = match node.and_then(|node| self.graph.definition(&node.places)) {
-                Some(place) if place.pointer.is_empty() => 0,
+            let rank = match node.and_then(|node| self.definition(&node.places)) {
+                Some(place) if self.source.at(place).parent().is_none() => 0,
                 Some(_) => 1,
                 None => 2,
             };
             let place = places.first().map(|place| {
                 (
-                    self.source.file_name(place).to_owned(),
-                    place.pointer.to_string(),
+                    self.source.file_name(*place).to_owned(),
+                    self.source.at(*place).pointer(),
                 )
             });
             (rank, place)
@@ -252,7 +280,7 @@ impl Builder<'_> {
                 .filter(|id| !self.views(**id).contains(&View::Response))
                 .count();
             let plain = ids.len() == 1;
-            for id in ids {
+            for id in ids.iter().copied() {
                 let views = self.views(id);
                 let name = |words: &String| {
                     if plain || views.contains(&View::Response) {
@@ -278,20 +306,17 @@ impl Builder<'_> {
                 self.names.insert(id, claimed);
             }
         }
+        self.by_places = by_places;
     }
 
     /// The views that a representative stands for.
-    fn views(&self, id: NodeId) -> BTreeSet<View> {
-        self.graph
-            .ids()
-            .filter(|other| self.graph.shared(*other) == id)
-            .filter_map(|other| Some(self.graph.node(other)?.view.clone()))
-            .collect()
+    fn views(&self, id: NodeId) -> BTreeSet<&View> {
+        self.members(id).map(|node| &node.view).collect()
     }
 
     /// The words that may name a node, the best first.
     fn candidates(&self, node: &Node) -> Vec<String> {
-        if let Some(place) = self.graph.definition(&node.places) {
+        if let Some(place) = self.definition(&node.places) {
             let stem = self.source.stem(place);
             let words = self.words(place);
             let qualified = format!("{stem}_{words}");
@@ -303,7 +328,7 @@ impl Builder<'_> {
         // The last of several places is the narrowest.
         node.places
             .last()
-            .map(|place| self.words(place))
+            .map(|place| self.words(*place))
             .into_iter()
             .collect()
     }
@@ -312,11 +337,9 @@ impl Builder<'_> {
     /// `message_content_type` for `message_error_content_type` and `message_info_content_type`.
     fn common_words(&self, id: NodeId) -> Option<String> {
         let names: BTreeSet<String> = self
-            .graph
-            .ids()
-            .filter(|other| self.graph.shared(*other) == id)
-            .filter_map(|other| self.graph.node(other)?.places.last())
-            .map(|place| self.words(place).to_snake_case())
+            .members(id)
+            .filter_map(|node| node.places.last())
+            .map(|place| names::snake_case(&self.words(*place)))
             .collect();
         let mut names = names.iter().map(|name| name.split('_').collect::<Vec<_>>());
         let first = names.next()?;
@@ -346,38 +369,37 @@ impl Builder<'_> {
     }
 
     /// The words for a place: its definition, then the properties on the way from there.
-    fn words(&self, place: &Place) -> String {
-        if let Some((_, words)) = self.bodies.iter().find(|(body, _)| body == place) {
+    fn words(&self, place: Place) -> String {
+        if let Some((_, words)) = self.bodies.iter().find(|(body, _)| *body == place) {
             return words.clone();
         }
+        let at = self.source.at(place);
         let stem = self.source.stem(place);
-        let (Some(parent), Some(last)) = (place.parent(), place.last()) else {
+        let Some(parent) = at.parent() else {
             return names::definition_words(stem, None);
         };
-        let container = parent.last();
-        match container.as_deref() {
+        let last = match at.step() {
+            Step::Member(name) => name.to_string(),
+            Step::Item(index) => index.to_string(),
+            Step::Root => String::new(),
+        };
+        match parent.name() {
             Some("$defs" | "schemas") => names::definition_words(stem, Some(&last)),
             Some("properties") => match parent.parent() {
-                Some(owner) => format!("{}_{last}", self.words(&owner)),
+                Some(owner) => format!("{}_{last}", self.words(owner.place)),
                 None => last,
             },
             // What a list holds is one of what its property is called.
-            Some(_) if last == "items" || last == "additionalProperties" => {
-                let property = parent
-                    .parent()
-                    .and_then(|owner| owner.last())
-                    .is_some_and(|owner| owner == "properties");
-                let words = self.words(&parent);
-                if property {
+            _ if last == "items" || last == "additionalProperties" => {
+                let owner = parent.parent().and_then(|owner| owner.name());
+                let words = self.words(parent.place);
+                if owner == Some("properties") {
                     names::singular(&words)
                 } else {
                     format!("{words}_item")
                 }
             }
-            None if last == "items" || last == "additionalProperties" => {
-                format!("{}_item", self.words(&parent))
-            }
-            _ => self.words(&parent),
+            _ => self.words(parent.place),
         }
     }
 
@@ -441,18 +463,18 @@ impl Builder<'_> {
             else {
                 continue;
             };
-            let Some(base) = self.graph.definition(places) else {
+            let Some(base) = self.definition(places) else {
                 continue;
             };
             for field in fields {
                 if let (Some(origin), Some(child)) = (&field.origin, node(&field.ty))
-                    && places
-                        .iter()
-                        .any(|place| place.file == origin.file && place.file != base.file)
+                    && let file = self.source.file(*origin)
+                    && file != self.source.file(base)
+                    && places.iter().any(|place| self.source.file(*place) == file)
                 {
                     added.insert((id, child));
                     roots
-                        .entry(names::identifier(self.source.stem(origin)))
+                        .entry(names::identifier(self.source.stem(*origin)))
                         .or_default()
                         .push(child);
                 }
@@ -502,11 +524,10 @@ impl Builder<'_> {
             let Some(node) = self.graph.node(id) else {
                 continue;
             };
-            if self
-                .candidates(node)
-                .first()
-                .is_some_and(|words| words.ends_with("credential"))
-            {
+            let place = self
+                .definition(&node.places)
+                .or(node.places.last().copied());
+            if place.is_some_and(|place| self.words(place).ends_with("credential")) {
                 found.insert(self.graph.shared(id));
             }
         }
@@ -624,13 +645,7 @@ impl Builder<'_> {
             },
             &fallback,
         );
-        let alone = !self.representatives().iter().any(|other| {
-            *other != id
-                && self
-                    .graph
-                    .node(*other)
-                    .is_some_and(|other| other.places == node.places)
-        });
+        let alone = self.alike(node).len() < 2;
         let verbs: Vec<String> = self
             .views(id)
             .into_iter()
@@ -655,14 +670,11 @@ impl Builder<'_> {
         if !self.updates.contains(&id) || !self.views(id).contains(&update) {
             return None;
         }
-        let other = self.representatives().into_iter().find(|other| {
-            let same = self
-                .graph
-                .node(*other)
-                .is_some_and(|other| other.places == node.places);
-            *other != id && same && self.views(*other).contains(&View::Response)
-        })?;
-        Some(self.named(other))
+        let other = self
+            .alike(node)
+            .iter()
+            .find(|other| **other != id && self.views(**other).contains(&View::Response))?;
+        Some(self.named(*other))
     }
 
     /// What a type demands: of its members, then as a whole.
@@ -921,9 +933,8 @@ fn ruled(graph: &Graph) -> BTreeSet<NodeId> {
         let before = found.len();
         for id in graph.ids() {
             let Some(node) = graph.node(id) else { continue };
-            let known = |of: &NodeId| found.contains(&graph.shared(*of)).then_some(*of);
-            let demands = matches!(node.shape, Shape::Vocabulary(_))
-                || !Check::convert(&node.all_checks(), &known).is_empty();
+            let known = |of: &NodeId| found.contains(&graph.shared(*of));
+            let demands = matches!(node.shape, Shape::Vocabulary(_)) || node.demands(&known);
             if demands {
                 found.insert(graph.shared(id));
             }

@@ -19,33 +19,74 @@ pub(super) fn text(docs: &Docs, fallback: &str) -> String {
     }
 }
 
-/// Breaks a paragraph into lines that fit a page of code. Words are never broken, nor are code
-/// spans.
+/// Breaks a paragraph into lines that fit a page of code, each as it stands behind `///`. Words are
+/// never broken, nor are code spans.
 pub(crate) fn wrap(paragraph: &str) -> Vec<String> {
     const WIDTH: usize = 92;
+    if !is_spaced(paragraph.as_bytes()) {
+        let words: Vec<&str> = paragraph.split_whitespace().collect();
+        return filled(words.into_iter(), WIDTH);
+    }
+    // Most paragraphs are one line as they are.
+    if paragraph.len() <= WIDTH {
+        return vec![[" ", paragraph].concat()];
+    }
+    filled(paragraph.split(' '), WIDTH)
+}
+
+fn filled<'w>(words: impl Iterator<Item = &'w str>, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let mut width = 0;
     let mut open_span = false;
     // What continues a list item is indented below its text.
-    let first = paragraph.split_whitespace().next().unwrap_or_default();
-    let indent = if is_marker(first) {
-        " ".repeat(first.len() + 1)
-    } else {
-        String::new()
-    };
-    for word in paragraph.split_whitespace() {
+    let mut indent = 0;
+    for word in words {
+        let length = if word.is_ascii() {
+            word.len()
+        } else {
+            word.chars().count()
+        };
         // A line may not begin like a list item or a heading.
         let glued = open_span || matches!(word, "-" | "+" | "*" | "#" | "=");
         match lines.last_mut() {
-            Some(line) if glued || line.chars().count() + word.chars().count() < WIDTH => {
+            Some(line) if glued || width + length < limit => {
                 line.push(' ');
                 line.push_str(word);
+                width += 1 + length;
             }
-            None => lines.push(word.to_owned()),
-            Some(_) => lines.push(format!("{indent}{word}")),
+            last => {
+                if last.is_none() && is_marker(word) {
+                    indent = word.len() + 1;
+                }
+                let first = last.is_none();
+                let mut line = String::with_capacity(limit + 8);
+                line.push(' ');
+                width = length;
+                if !first && indent > 0 {
+                    line.push_str(&" ".repeat(indent));
+                    width += indent;
+                }
+                line.push_str(word);
+                lines.push(line);
+            }
         }
-        open_span ^= word.matches('`').count() % 2 == 1;
+        if word.contains('`') {
+            open_span ^= word.matches('`').count() % 2 == 1;
+        }
     }
     lines
+}
+
+/// Whether all space in a text is single, and between words.
+fn is_spaced(text: &[u8]) -> bool {
+    let mut before = b' ';
+    for byte in text {
+        if !(byte.is_ascii_graphic() || *byte == b' ' && before != b' ') {
+            return false;
+        }
+        before = *byte;
+    }
+    before != b' '
 }
 
 /// Whether a line that begins with this word is an item of a list.
@@ -58,6 +99,14 @@ fn is_marker(word: &str) -> bool {
 
 /// A paragraph of the contract, safe for rustdoc and closed by a full stop.
 pub(super) fn sentence(text: &str) -> String {
+    if is_plain(text) {
+        let end = if text.ends_with(['.', '!', '?', ':']) {
+            ""
+        } else {
+            "."
+        };
+        return [text, end].concat();
+    }
     // A fence would be compiled as a test of whoever includes the generated code.
     let plain = text.trim().replace("```", "'''").replace("~~~", "'''");
     let mut safe = String::new();
@@ -78,6 +127,23 @@ pub(super) fn sentence(text: &str) -> String {
         safe.push('.');
     }
     safe
+}
+
+/// Whether a text is one line in which nothing is to be escaped. Most are.
+fn is_plain(text: &str) -> bool {
+    let (mut spans, mut before) = (0, b' ');
+    for byte in text.bytes() {
+        match byte {
+            b'`' if before == b'`' => return false,
+            b'`' => spans += 1,
+            b'[' | b']' | b'<' | b'>' | b'*' | b'~' | b'/' => return false,
+            b' ' if before == b' ' => return false,
+            b' '..=b'~' => {}
+            _ => return false,
+        }
+        before = byte;
+    }
+    spans % 2 == 0 && before != b' '
 }
 
 /// Escapes what rustdoc would take for a link or for HTML, outside of code spans.
@@ -149,7 +215,7 @@ mod tests {
             wrap(&item)
                 .iter()
                 .skip(1)
-                .all(|line| line.starts_with("  w"))
+                .all(|line| line.starts_with("   w"))
         );
     }
 }

@@ -70,9 +70,19 @@ const GENERIC: [&str; 14] = [
 /// A type's name from words in any case.
 pub(crate) fn type_name(words: &str) -> String {
     // Not every letter or digit of Unicode can stand in an identifier.
-    let name = words
-        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-        .to_upper_camel_case();
+    let name = if is_snake(words) {
+        let mut name = String::with_capacity(words.len());
+        for word in words.split('_') {
+            let (first, rest) = word.split_at(word.len().min(1));
+            name.push_str(&first.to_ascii_uppercase());
+            name.push_str(rest);
+        }
+        name
+    } else {
+        words
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+            .to_upper_camel_case()
+    };
     let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("N{name}")
     } else {
@@ -96,7 +106,7 @@ pub(crate) fn definition_words(stem: &str, key: Option<&str>) -> String {
     };
     // A capability's full name: its last label says what it is.
     let key = key.rsplit('.').next().unwrap_or(key);
-    let snake = key.to_snake_case();
+    let snake = snake_case(key);
     let is_view = snake.ends_with("_schema");
     let words: Vec<&str> = snake.split('_').filter(|word| *word != "schema").collect();
     let generic = matches!(words.as_slice(), [word] if GENERIC.contains(word));
@@ -127,11 +137,34 @@ pub(crate) fn singular(plural: &str) -> String {
     }
 }
 
+/// Words in snake case.
+pub(super) fn snake_case(words: &str) -> String {
+    if is_snake(words) {
+        words.to_owned()
+    } else {
+        words.to_snake_case()
+    }
+}
+
+/// Whether words are in snake case as they are; nearly all of a contract's are.
+fn is_snake(words: &str) -> bool {
+    let mut before = b'_';
+    for byte in words.bytes() {
+        if !(byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' && before != b'_') {
+            return false;
+        }
+        before = byte;
+    }
+    before != b'_'
+}
+
 /// An identifier in snake case: a field, a method, a module.
 pub(crate) fn identifier(wire: &str) -> String {
-    let snake = wire
-        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-        .to_snake_case();
+    let snake = if is_snake(wire) {
+        wire.to_owned()
+    } else {
+        snake_case(&wire.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))
+    };
     let name = if snake.is_empty() {
         "unnamed".to_owned()
     } else if snake.bytes().all(|b| b.is_ascii_digit() || b == b'_') {

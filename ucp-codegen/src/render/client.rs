@@ -3,7 +3,7 @@
 use super::{Home, doc, ident, ty};
 use crate::model::{Argument, Method, Model, Ty};
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
 
 pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>) -> TokenStream {
@@ -77,7 +77,7 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
 fn method(item: &Method, home: &Home<'_>) -> TokenStream {
     let name = ident(&item.ident);
     let marker = ident(&item.marker);
-    let docs = doc(&format!("{}\n\n`{} {}`", item.docs, item.verb, item.path));
+    let docs = doc(format!("{}\n\n`{} {}`", item.docs, item.verb, item.path));
     let deprecated = item.deprecated.then(|| quote! { #[deprecated] });
     let path_names: Vec<Ident> = item
         .path_parameters
@@ -211,7 +211,7 @@ fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
     let up = quote! { super:: };
     let success = outside(&item.success, home, &up);
     let failure = outside(&item.failure, home, &up);
-    let docs = doc(&format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
+    let docs = doc(format!("`{}`: `{} {}`.", item.id, item.verb, item.path));
     let inputs = inputs(item);
     let rules = item.ruled_body.then(|| {
         let body = item.body.as_ref().map(|body| outside(body, home, &up));
@@ -249,7 +249,7 @@ fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
 fn webhook(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
     let (marker, operation) = (ident(&item.marker), operation(item, model));
     let body = outside(&item.success, home, &quote! { super:: });
-    let docs = doc(&format!(
+    let docs = doc(format!(
         "`{}`: the webhook `{}`.\n\n{}",
         item.id, item.path, item.docs
     ));
@@ -269,10 +269,10 @@ fn webhook(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
 fn operation(item: &Method, model: &Model) -> TokenStream {
     let release = &model.release;
     let (id, path, service, verb) = (&item.id, &item.path, &item.service, ident(&item.verb));
-    let headers = item
-        .managed
-        .iter()
-        .map(|(name, required)| quote! { Header { name: #name, required: #required } });
+    let headers = item.managed.iter().map(|(name, required)| {
+        let kind = ident(if *required { "required" } else { "optional" });
+        quote! { Header::#kind(#name) }
+    });
     let headers = quote! { &[#(#headers),*] };
     let changing = item.changes.then(|| {
         let generated = |id: &str| model.methods.iter().find(|method| method.id == id);
@@ -324,7 +324,9 @@ fn outside(of: &Ty, home: &Home<'_>, up: &TokenStream) -> TokenStream {
             let (module, name) = (module.into_iter(), ident(name));
             quote! { #up #(#module::)* #name }
         }
-        Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Text => ty(of),
+        Ty::Boolean | Ty::Integer | Ty::SafeInteger | Ty::Number | Ty::Text => {
+            ty(of).into_token_stream()
+        }
     }
 }
 
@@ -352,7 +354,7 @@ fn setters(model: &Model) -> TokenStream {
         } else {
             "query parameter"
         };
-        let trait_docs = doc(&format!("What takes the {kind} `{}`.", argument.wire));
+        let trait_docs = doc(format!("What takes the {kind} `{}`.", argument.wire));
         let docs = doc(&argument.docs);
         let call = set(argument, &name);
         quote! {

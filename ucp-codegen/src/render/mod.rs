@@ -6,14 +6,22 @@ mod types;
 
 use crate::model::{Bound, Capability, Item, Model, Presence, Ty};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use types::Derive;
 
 /// The module of each type.
 type Home<'m> = BTreeMap<&'m str, &'m str>;
 
 /// The whole of the generated code.
 pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) -> TokenStream {
+    let derives = derives.iter().filter_map(|path| Derive::parse(path));
+    let context = Context {
+        derives: derives.collect(),
+        docs: RefCell::default(),
+    };
     let home: Home<'_> = model
         .modules
         .iter()
@@ -27,7 +35,7 @@ pub(crate) fn render(model: &Model, derives: &[String], module: Option<&str>) ->
         .any(|item| matches!(item, Item::Struct(item) if item.deprecated.is_some()));
     let allow = deprecated.then(|| quote! { #[allow(deprecated)] });
     let modules = model.modules.iter().map(|(name, items)| {
-        let module = types_module(name, items, &home, derives);
+        let module = types_module(name, items, &home, &context);
         quote! { #allow #module }
     });
     let names = model.modules.keys().map(|name| ident(name));
@@ -98,7 +106,7 @@ fn release(model: &Model) -> TokenStream {
     }
 }
 
-fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String]) -> TokenStream {
+fn types_module(name: &str, items: &[Item], home: &Home<'_>, context: &Context) -> TokenStream {
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut has_map = false;
     let received = items.iter().filter_map(|item| match item {
@@ -130,36 +138,22 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String])
         .iter()
         .any(has_rules)
         .then(|| quote! { use ::ucp_runtime::wire::Check; });
-    let docs = doc(&match name {
+    let docs = doc(match name {
         "common" => "Types that several parts of the contract use.".to_owned(),
         _ => format!(
             "Types of the contract's `{}` part.",
             name.trim_start_matches("r#")
         ),
     });
-    let of = |wanted: fn(&Item) -> bool| {
-        items
-            .iter()
-            .filter(move |item| wanted(item))
-            .map(|item| ident(item.name()))
-    };
-    let implement = |macro_name: &str, names: Vec<Ident>| {
-        let macro_name = ident(macro_name);
-        (!names.is_empty()).then(|| quote! { ::ucp_runtime::#macro_name!(#(#names),*); })
-    };
-    let objects = implement(
-        "impl_object",
-        of(|item| matches!(item, Item::Struct(_))).collect(),
-    );
-    let vocabularies = implement(
-        "impl_vocabulary",
-        of(|item| matches!(item, Item::Vocabulary(_))).collect(),
-    );
-    let unions = implement(
-        "impl_union",
-        of(|item| matches!(item, Item::Union(_))).collect(),
-    );
-    let bodies = items.iter().map(|item| types::render(item, derives));
+    let unions: Vec<Ident> = items
+        .iter()
+        .filter(|item| matches!(item, Item::Union(_)))
+        .map(|item| ident(item.name()))
+        .collect();
+    let unions = (!unions.is_empty()).then(|| quote! { ::ucp_runtime::impl_union!(#(#unions),*); });
+    let bodies = items
+        .iter()
+        .map(|item| Lazy(move |tokens: &mut TokenStream| types::render(item, context, tokens)));
     let name = ident(name);
     quote! {
         #docs
@@ -170,8 +164,6 @@ fn types_module(name: &str, items: &[Item], home: &Home<'_>, derives: &[String])
             #check
 
             #(#bodies)*
-            #objects
-            #vocabularies
             #unions
         }
     }
@@ -219,29 +211,56 @@ fn ident(name: &str) -> Ident {
     }
 }
 
+/// What all types are written with.
+struct Context {
+    derives: Vec<Derive>,
+    /// Doc comments by their text: the members of several views say the same.
+    docs: RefCell<FxHashMap<String, TokenStream>>,
+}
+
+impl Context {
+    /// [`doc`], made once a text.
+    fn doc(&self, text: &str) -> TokenStream {
+        if let Some(known) = self.docs.borrow().get(text) {
+            return known.clone();
+        }
+        let made = doc(text).into_token_stream();
+        self.docs.borrow_mut().insert(text.to_owned(), made.clone());
+        made
+    }
+}
+
+/// Tokens that are written where they are interpolated, rather than first into a stream of their own
+/// that is then copied.
+struct Lazy<F>(F);
+
+impl<F: Fn(&mut TokenStream)> ToTokens for Lazy<F> {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        (self.0)(tokens);
+    }
+}
+
 /// A doc comment, a line an attribute, as `///` would write it.
-fn doc(text: &str) -> TokenStream {
-    let lines = text.lines().flat_map(|paragraph| {
-        let lines = crate::model::wrap(paragraph);
-        if lines.is_empty() {
-            vec![String::new()]
-        } else {
-            lines
+fn doc(text: impl AsRef<str>) -> impl ToTokens {
+    Lazy(move |tokens: &mut TokenStream| {
+        let mut line = |line: &str| tokens.extend(quote! { #[doc = #line] });
+        for paragraph in text.as_ref().lines() {
+            let lines = crate::model::wrap(paragraph);
+            if lines.is_empty() {
+                line("");
+            }
+            lines.iter().for_each(|text| line(text));
         }
-    });
-    let lines = lines.map(|line| {
-        if line.is_empty() {
-            line
-        } else {
-            format!(" {line}")
-        }
-    });
-    quote! { #(#[doc = #lines])* }
+    })
 }
 
 /// A type as it is written in a field.
-fn ty(of: &Ty) -> TokenStream {
-    match of {
+fn ty(of: &Ty) -> impl ToTokens {
+    Lazy(move |tokens: &mut TokenStream| write_ty(of, tokens))
+}
+
+fn write_ty(of: &Ty, tokens: &mut TokenStream) {
+    tokens.extend(match of {
         Ty::Any => quote! { wire::Value },
         Ty::Boolean => quote! { bool },
         Ty::Integer | Ty::SafeInteger => quote! { i64 },
@@ -268,9 +287,6 @@ fn ty(of: &Ty) -> TokenStream {
             let inner = ty(inner);
             quote! { Box<#inner> }
         }
-        Ty::Named(name) => {
-            let name = ident(name);
-            quote! { #name }
-        }
-    }
+        Ty::Named(name) => ident(name).into_token_stream(),
+    });
 }

@@ -1,10 +1,10 @@
 //! The rules that a type carries, as `wire::Check` data.
 
-use super::ident;
+use super::{Lazy, ident};
 use crate::model::{Of, Rule};
 use crate::schema::{Check, Literal};
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 
 /// The constant of a type's rules; nothing where there are none.
 pub(super) fn rules(rules: &[Rule]) -> Option<TokenStream> {
@@ -12,17 +12,24 @@ pub(super) fn rules(rules: &[Rule]) -> Option<TokenStream> {
     (!rules.is_empty()).then(|| quote! { const RULES: &'static [Check] = #list; })
 }
 
-fn list(rules: &[Rule]) -> TokenStream {
-    let rules = rules.iter().map(rule);
-    quote! { &[#(#rules),*] }
+fn list(rules: &[Rule]) -> impl ToTokens {
+    Lazy(move |tokens: &mut TokenStream| write_list(rules, tokens))
 }
 
-fn rule(rule: &Rule) -> TokenStream {
+fn write_list(rules: &[Rule], tokens: &mut TokenStream) {
+    let rules = rules
+        .iter()
+        .map(|of| Lazy(move |tokens: &mut TokenStream| rule(of, tokens)));
+    tokens.extend(quote! { &[#(#rules),*] });
+}
+
+fn rule(rule: &Rule, tokens: &mut TokenStream) {
     let branches = |branches: &[Vec<Rule>]| {
         let branches = branches.iter().map(|branch| list(branch));
         quote! { &[#(#branches),*] }
     };
-    let check = match rule {
+    tokens.extend(quote! { Check:: });
+    tokens.extend(match rule {
         Check::Pattern(pattern) => quote! { Pattern(#pattern) },
         Check::Format(format) => quote! { Format(#format) },
         Check::Size(name, bound) => {
@@ -98,8 +105,7 @@ fn rule(rule: &Rule) -> TokenStream {
             let name = ident(name);
             quote! { Known(wire::knows::<#name>) }
         }
-    };
-    quote! { Check::#check }
+    });
 }
 
 fn literal(literal: &Literal) -> TokenStream {

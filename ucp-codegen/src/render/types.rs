@@ -1,36 +1,50 @@
 //! Structs, vocabularies and unions.
 
 use super::rules::rules;
-use super::{doc, ident, ty};
+use super::{Context, Lazy, doc, ident, ty};
 use crate::model::{Field, Item, Presence, Struct, Ty, Union, Vocabulary};
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 
-pub(super) fn render(item: &Item, derives: &[String]) -> TokenStream {
+pub(super) fn render(item: &Item, context: &Context, tokens: &mut TokenStream) {
     match item {
-        Item::Struct(item) => structure(item, derives),
-        Item::Vocabulary(item) => vocabulary(item, derives),
-        Item::Union(item) => union(item, derives),
+        Item::Struct(item) => structure(item, context, tokens),
+        Item::Vocabulary(item) => vocabulary(item, context, tokens),
+        Item::Union(item) => union(item, context, tokens),
+    }
+}
+
+/// A derive that the options ask for.
+pub(super) struct Derive {
+    path: TokenStream,
+    /// The last step of the path.
+    name: String,
+}
+
+impl Derive {
+    /// Nothing where it is no path; the options were checked.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let path: syn::Path = syn::parse_str(text).ok()?;
+        let name = path.segments.last()?.ident.to_string();
+        Some(Self {
+            path: path.into_token_stream(),
+            name,
+        })
     }
 }
 
 /// The derives of a type: its own, then what the options ask for where the type allows it.
-fn derive(own: &[&str], more: &[String], total: bool) -> TokenStream {
-    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).trim().to_owned();
+fn derive(own: &[&str], more: &[Derive], total: bool) -> TokenStream {
     // Every type has these already, where not by derive then by the runtime's macros.
     let has =
-        |path: &str| own.contains(&path) || matches!(path, "Debug" | "Serialize" | "Deserialize");
+        |name: &str| own.contains(&name) || matches!(name, "Debug" | "Serialize" | "Deserialize");
     let more = more
         .iter()
-        .filter(|path| !has(&last(path)))
-        .filter(|path| total || !matches!(last(path).as_str(), "Eq" | "Hash"))
-        .cloned();
-    let paths = own
-        .iter()
-        .map(ToString::to_string)
-        .chain(more)
-        .filter_map(|path| syn::parse_str::<syn::Path>(&path).ok());
-    quote! { #[derive(#(#paths),*)] }
+        .filter(|derive| !has(&derive.name))
+        .filter(|derive| total || !matches!(derive.name.as_str(), "Eq" | "Hash"))
+        .map(|derive| &derive.path);
+    let own = own.iter().map(|name| ident(name));
+    quote! { #[derive(#(#own),* #(, #more)*)] }
 }
 
 fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
@@ -43,10 +57,9 @@ fn deprecated(reason: Option<&String>) -> Option<TokenStream> {
     })
 }
 
-fn structure(item: &Struct, derives: &[String]) -> TokenStream {
+fn structure(item: &Struct, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&item.name);
-    let text = &item.name;
-    let docs = doc(&item.docs);
+    let docs = context.doc(&item.docs);
     let mut own = vec!["Clone", "PartialEq"];
     if item.total {
         own.push("Eq");
@@ -54,32 +67,19 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
     if item.sent && item.empty {
         own.push("Default");
     }
-    let derive = derive(&own, derives, item.total);
+    let derive = derive(&own, &context.derives, item.total);
     let attribute = deprecated(item.deprecated.as_ref());
-    let fields = item.fields.iter().filter_map(field);
-    let reads = item.fields.iter().map(read);
-    let constants = item.fields.iter().filter_map(read_constant);
-    let writes = item.fields.iter().map(write);
-    let members = item.fields.iter().map(|field| &field.wire);
-    let secrets = (!item.secrets.is_empty()).then(|| {
-        let secrets = &item.secrets;
-        quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
-    });
-    let rules = rules(&item.rules);
-    let build = item.sent.then(|| constructor(item, &name));
-    // Reading and writing a deprecated field is not using it.
-    let allow = item
+    let fields = item
         .fields
         .iter()
-        .any(|field| field.deprecated.is_some())
-        .then(|| quote! { #[allow(deprecated)] });
+        .map(|of| Lazy(move |tokens: &mut TokenStream| field(of, context, tokens)));
     let complex = item
         .fields
         .iter()
         .any(|field| depth(&field.ty) > 4)
         .then(|| quote! { #[allow(clippy::type_complexity)] });
-    let build = build.map(|build| quote! { #complex #build });
-    quote! {
+    let rest = context.doc("Members that the contract does not declare, as they arrived.");
+    tokens.extend(quote! {
         #docs
         #attribute
         #derive
@@ -87,27 +87,97 @@ fn structure(item: &Struct, derives: &[String]) -> TokenStream {
         #[non_exhaustive]
         pub struct #name {
             #(#fields)*
-            /// Members that the contract does not declare, as they arrived.
+            #rest
             pub extra: wire::Map,
         }
-        #build
-        #allow
-        impl wire::Object for #name {
-            const NAME: &'static str = #text;
-            const MEMBERS: &'static [&'static str] = &[#(#members),*];
-            #secrets
-            #rules
+    });
+    if item.sent {
+        tokens.extend(complex);
+        constructor(item, &name, context, tokens);
+    }
+    facts(item, &name, tokens);
+    object(item, &name, tokens);
+}
 
-            fn read_members(members: &mut wire::Members<'_>) -> Result<Self, wire::DecodeError> {
-                #(#constants)*
-                Ok(Self { #(#reads)* extra: members.rest() })
+/// What `object!` takes from the type itself.
+fn facts(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+    if item.secrets.is_empty() && item.rules.is_empty() {
+        return;
+    }
+    let secrets = (!item.secrets.is_empty()).then(|| {
+        let secrets = &item.secrets;
+        quote! { const SECRETS: &'static [&'static str] = &[#(#secrets),*]; }
+    });
+    let rules = rules(&item.rules);
+    tokens.extend(quote! { impl #name { #secrets #rules } });
+}
+
+/// The table from which the runtime makes reading and writing: the members in order, those of a kind
+/// that follow each other in one group.
+fn object(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+    let constants: Vec<_> = item
+        .fields
+        .iter()
+        .filter_map(|field| match &field.presence {
+            Presence::Constant(value) => Some((&field.wire, value)),
+            _ => None,
+        })
+        .collect();
+    let kind = |field: &Field| match (&field.presence, field.ty == Ty::SafeInteger) {
+        (Presence::Constant(_), _) => None,
+        (Presence::Required, false) => Some("required"),
+        (Presence::Required, true) => Some("safe"),
+        (Presence::Optional, false) => Some("optional"),
+        (Presence::Optional, true) => Some("optional_safe"),
+        (Presence::Nullable, _) => Some("nullable"),
+    };
+    let groups = groups(&item.fields, kind);
+    let groups = groups.iter().map(|(kind, members)| {
+        let kind = ident(kind);
+        quote! { , #kind(#members) }
+    });
+    let constants = (!constants.is_empty()).then(|| {
+        let (wires, values) = constants.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        quote! { , constant(#(#wires = #values),*) }
+    });
+    let facts = match (item.secrets.is_empty(), item.rules.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(quote! { ; RULES }),
+        (false, true) => Some(quote! { ; SECRETS }),
+        (false, false) => Some(quote! { ; SECRETS, RULES }),
+    };
+    tokens.extend(quote! { wire::object!(#name #constants #(#groups)* #facts); });
+}
+
+/// The fields that have a kind, those of one kind that follow each other together.
+fn groups<'f, K: PartialEq>(
+    fields: &'f [Field],
+    kind: impl Fn(&'f Field) -> Option<K>,
+) -> Vec<(K, TokenStream)> {
+    let mut groups: Vec<(K, TokenStream)> = Vec::new();
+    for field in fields {
+        let Some(kind) = kind(field) else { continue };
+        match groups.last_mut() {
+            Some((last, members)) if *last == kind => {
+                members.extend(quote! { , });
+                member(field, members);
             }
-
-            fn write_members<S: wire::Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-                #(#writes)*
-                sink.put_rest(&self.extra, Self::MEMBERS)
+            _ => {
+                let mut members = TokenStream::new();
+                member(field, &mut members);
+                groups.push((kind, members));
             }
         }
+    }
+    groups
+}
+
+/// A field, with its name on the wire where that differs.
+fn member(field: &Field, tokens: &mut TokenStream) {
+    ident(&field.ident).to_tokens(tokens);
+    if field.ident != field.wire {
+        let wire = &field.wire;
+        tokens.extend(quote! { = #wire });
     }
 }
 
@@ -118,59 +188,23 @@ fn depth(of: &Ty) -> usize {
     depth
 }
 
-fn field(field: &Field) -> Option<TokenStream> {
+fn field(field: &Field, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&field.ident);
     let of = ty(&field.ty);
-    let of = match field.presence {
-        Presence::Required => of,
-        Presence::Optional => quote! { Option<#of> },
-        Presence::Nullable => quote! { Option<Option<#of>> },
-        Presence::Constant(_) => return None,
-    };
-    let docs = doc(&field.docs);
-    let attribute = deprecated(field.deprecated.as_ref());
-    Some(quote! { #docs #attribute pub #name: #of, })
-}
-
-fn read(field: &Field) -> Option<TokenStream> {
-    let name = ident(&field.ident);
-    let wire = &field.wire;
-    let safe = field.ty == Ty::SafeInteger;
-    let read = match field.presence {
-        Presence::Required if safe => quote! { required::<wire::SafeInteger>(#wire)?.get() },
-        Presence::Optional if safe => {
-            quote! { optional::<wire::SafeInteger>(#wire)?.map(wire::SafeInteger::get) }
-        }
-        Presence::Required => quote! { required(#wire)? },
-        Presence::Optional => quote! { optional(#wire)? },
-        Presence::Nullable => quote! { nullable(#wire)? },
-        Presence::Constant(_) => return None,
-    };
-    Some(quote! { #name: members.#read, })
-}
-
-fn read_constant(field: &Field) -> Option<TokenStream> {
-    let Presence::Constant(value) = &field.presence else {
-        return None;
-    };
-    let wire = &field.wire;
-    Some(quote! { members.constant(#wire, #value)?; })
-}
-
-fn write(field: &Field) -> TokenStream {
-    let name = ident(&field.ident);
-    let wire = &field.wire;
-    match &field.presence {
-        Presence::Required => quote! { sink.put(#wire, &self.#name)?; },
-        Presence::Optional | Presence::Nullable => {
-            quote! { sink.put_optional(#wire, &self.#name)?; }
-        }
-        Presence::Constant(value) => quote! { sink.put(#wire, #value)?; },
+    if matches!(field.presence, Presence::Constant(_)) {
+        return;
     }
+    tokens.extend(context.doc(&field.docs));
+    tokens.extend(deprecated(field.deprecated.as_ref()));
+    tokens.extend(match field.presence {
+        Presence::Optional => quote! { pub #name: Option<#of>, },
+        Presence::Nullable => quote! { pub #name: Option<Option<#of>>, },
+        Presence::Required | Presence::Constant(_) => quote! { pub #name: #of, },
+    });
 }
 
 /// `new` with what is required, and a setter for each of the rest.
-fn constructor(item: &Struct, name: &Ident) -> TokenStream {
+fn constructor(item: &Struct, name: &Ident, context: &Context, tokens: &mut TokenStream) {
     let required: Vec<&Field> = item
         .fields
         .iter()
@@ -183,19 +217,19 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
     let values = item.fields.iter().filter_map(|field| {
         let name = ident(&field.ident);
         match field.presence {
-            Presence::Required => {
-                let value = convert(&field.ty, &name);
-                Some(if name == value.to_string().as_str() {
-                    quote! { #name }
-                } else {
-                    quote! { #name: #value }
-                })
-            }
+            Presence::Required => Some(match convert(&field.ty, &name) {
+                Some(value) => quote! { #name: #value },
+                None => quote! { #name },
+            }),
             Presence::Optional | Presence::Nullable => Some(quote! { #name: None }),
             Presence::Constant(_) => None,
         }
     });
-    let setters = item.fields.iter().filter_map(setter);
+    let written = item
+        .fields
+        .iter()
+        .filter(|field| setter_group(field).is_none())
+        .filter_map(setter);
     // A setter of a contract's `add` is not what clippy takes it for.
     let operators = [
         "add", "sub", "mul", "div", "rem", "shl", "shr", "bitand", "bitor", "bitxor",
@@ -212,10 +246,6 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         .then(|| quote! { #[allow(deprecated)] });
     // Most take one or two; where a contract requires more, positions are still the shortest way.
     let many = (required.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
-    let conversions = match item.update_of {
-        Some(_) => None,
-        None => from_text(name, &required),
-    };
     let update = item.update_of.as_ref().map(|received| {
         let of = ident(received);
         quote! {
@@ -244,8 +274,8 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
         ),
         None => (ident("new"), unset.to_owned()),
     };
-    let docs = doc(&docs);
-    quote! {
+    let docs = context.doc(&docs);
+    tokens.extend(quote! {
         #allow
         #operator
         impl #name {
@@ -255,25 +285,56 @@ fn constructor(item: &Struct, name: &Ident) -> TokenStream {
             pub fn #new(#(#parameters),*) -> Self {
                 Self { #(#values,)* extra: wire::Map::new() }
             }
-            #(#setters)*
+            #(#written)*
             #update
-
-            /// Adds a member that the contract leaves open.
-            #[must_use]
-            pub fn extra(mut self, name: impl Into<String>, value: impl Into<wire::Value>) -> Self {
-                self.extra.insert(name.into(), value.into());
-                self
-            }
         }
-        #conversions
+    });
+    setters(item, name, tokens);
+    if item.update_of.is_none() {
+        tokens.extend(from_text(name, &required));
     }
+}
+
+/// What `setters!` groups a field by: its type, or that of its items. Nothing where the setter is
+/// written out.
+fn setter_group(field: &Field) -> Option<(bool, &str)> {
+    if field.presence != Presence::Optional || field.deprecated.is_some() {
+        return None;
+    }
+    let (list, of) = match &field.ty {
+        Ty::List(inner) => (true, &**inner),
+        other => (false, other),
+    };
+    let name = match of {
+        Ty::Text => "String",
+        Ty::Boolean => "bool",
+        Ty::Integer | Ty::SafeInteger => "i64",
+        Ty::Number => "f64",
+        Ty::Named(name) => name,
+        _ => return None,
+    };
+    Some((list, name))
+}
+
+/// The table from which the runtime makes the usual setters.
+fn setters(item: &Struct, name: &Ident, tokens: &mut TokenStream) {
+    let groups = groups(&item.fields, setter_group);
+    let groups = groups.iter().map(|((list, of), members)| {
+        let of = ident(of);
+        if *list {
+            quote! { , list(#of(#members)) }
+        } else {
+            quote! { , #of(#members) }
+        }
+    });
+    tokens.extend(quote! { wire::setters!(#name #(#groups)*); });
 }
 
 fn setter(field: &Field) -> Option<TokenStream> {
     let (name, of) = (ident(&field.ident), accepted(&field.ty));
-    let value = convert(&field.ty, &name);
+    let value = convert(&field.ty, &name).unwrap_or_else(|| quote! { #name });
     let attribute = deprecated(field.deprecated.as_ref());
-    let docs = doc(&format!("Sets `{}`.", field.wire));
+    let docs = doc(format!("Sets `{}`.", field.wire));
     let set = |value: TokenStream| {
         quote! {
             #docs
@@ -290,10 +351,7 @@ fn setter(field: &Field) -> Option<TokenStream> {
         Presence::Nullable => {
             let set = set(quote! { Some(#value) });
             let null = ident(&format!("null_{}", field.ident.trim_start_matches("r#")));
-            let docs = doc(&format!(
-                "Sets `{}` to `null`, which clears it.",
-                field.wire
-            ));
+            let docs = doc(format!("Sets `{}` to `null`, which clears it.", field.wire));
             Some(quote! {
                 #set
                 #docs
@@ -326,23 +384,24 @@ fn accepted(of: &Ty) -> TokenStream {
             let of = ty(of);
             quote! { impl Into<#of> }
         }
-        other => ty(other),
+        other => ty(other).into_token_stream(),
     }
 }
 
-fn convert(of: &Ty, name: &Ident) -> TokenStream {
-    match of {
+/// What was taken as the type; nothing where it is that already.
+fn convert(of: &Ty, name: &Ident) -> Option<TokenStream> {
+    Some(match of {
         Ty::Text | Ty::Named(_) => quote! { #name.into() },
         Ty::List(inner) if **inner == Ty::Text => {
             quote! { #name.into_iter().map(Into::into).collect() }
         }
         Ty::List(_) => quote! { #name.into_iter().collect() },
         Ty::Boxed(inner) => {
-            let inner = convert(inner, name);
+            let inner = convert(inner, name).unwrap_or_else(|| quote! { #name });
             quote! { Box::new(#inner) }
         }
-        _ => quote! { #name },
-    }
+        _ => return None,
+    })
 }
 
 /// Where one string is all that a type requires, the string may stand for it.
@@ -365,22 +424,22 @@ fn from_text(name: &Ident, required: &[&Field]) -> Option<TokenStream> {
     })
 }
 
-fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
+fn vocabulary(item: &Vocabulary, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&item.name);
-    let text = &item.name;
-    let docs = doc(&item.docs);
+    let docs = context.doc(&item.docs);
     let derive = derive(
         &["Clone", "Debug", "PartialEq", "Eq", "Hash"],
-        derives,
+        &context.derives,
         true,
     );
-    let (variants, values): (Vec<Ident>, Vec<&String>) = item
+    let variants: Vec<Ident> = item
         .arms
         .iter()
-        .map(|(variant, value)| (ident(variant), value))
-        .unzip();
-    let arm_docs = values.iter().map(|value| doc(&format!("`{value}`.")));
-    quote! {
+        .map(|(variant, _)| ident(variant))
+        .collect();
+    let values: Vec<&String> = item.arms.iter().map(|(_, value)| value).collect();
+    let arm_docs = values.iter().map(|value| doc(format!("`{value}`.")));
+    tokens.extend(quote! {
         #docs
         #derive
         #[non_exhaustive]
@@ -389,44 +448,23 @@ fn vocabulary(item: &Vocabulary, derives: &[String]) -> TokenStream {
             /// A value that this release does not list, as it arrived.
             Unknown(wire::UnknownValue),
         }
-
-        impl wire::Vocabulary for #name {
-            const NAME: &'static str = #text;
-
-            fn known(text: &str) -> Option<Self> {
-                Some(match text {
-                    #(#values => Self::#variants,)*
-                    _ => return None,
-                })
-            }
-
-            fn unknown(value: wire::UnknownValue) -> Self {
-                Self::Unknown(value)
-            }
-
-            fn as_str(&self) -> &str {
-                match self {
-                    #(Self::#variants => #values,)*
-                    Self::Unknown(value) => value.as_str(),
-                }
-            }
-        }
-    }
+        wire::vocabulary!(#name #(, #variants = #values)*);
+    });
 }
 
-fn union(item: &Union, derives: &[String]) -> TokenStream {
+fn union(item: &Union, context: &Context, tokens: &mut TokenStream) {
     let name = ident(&item.name);
     let text = &item.name;
-    let docs = doc(&item.docs);
+    let docs = context.doc(&item.docs);
     let own: &[&str] = if item.total {
         &["Clone", "Debug", "PartialEq", "Eq"]
     } else {
         &["Clone", "Debug", "PartialEq"]
     };
-    let derive = derive(own, derives, item.total);
+    let derive = derive(own, &context.derives, item.total);
     let rules = rules(&item.rules);
     let variants: Vec<Ident> = item.arms.iter().map(|arm| ident(&arm.variant)).collect();
-    let types: Vec<TokenStream> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
+    let types: Vec<_> = item.arms.iter().map(|arm| ty(&arm.ty)).collect();
     let arm_docs = item.arms.iter().map(|arm| doc(&arm.docs));
     let select = match &item.tag {
         Some(tag) => {
@@ -477,7 +515,7 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
                 }
             })
         });
-    quote! {
+    tokens.extend(quote! {
         #docs
         #derive
         #[non_exhaustive]
@@ -507,5 +545,5 @@ fn union(item: &Union, derives: &[String]) -> TokenStream {
             }
         }
         #(#conversions)*
-    }
+    });
 }

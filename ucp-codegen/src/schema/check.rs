@@ -2,9 +2,9 @@
 
 use super::marks::{self, Mark};
 use super::{NodeId, Reader, Type, View};
-use crate::source::Place;
-use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use crate::tree::{At, Kind, Place};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 /// A rule about a value. `T` is how a generated type is referred to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,13 +44,13 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Null => Some(Self::Null),
-            Value::Bool(value) => Some(Self::Bool(*value)),
-            Value::Number(number) => number.as_i64().map(Self::Integer),
-            Value::String(text) => Some(Self::Text(text.clone())),
-            Value::Array(_) | Value::Object(_) => None,
+    fn of(value: At<'_>) -> Option<Self> {
+        match value.kind() {
+            Kind::Null => Some(Self::Null),
+            Kind::Bool(value) => Some(Self::Bool(*value)),
+            Kind::Number(number) => number.as_i64().map(Self::Integer),
+            Kind::Text(text) => Some(Self::Text(text.to_string())),
+            Kind::List | Kind::Object => None,
         }
     }
 }
@@ -62,6 +62,20 @@ impl<T> Check<T> {
             .iter()
             .filter_map(|check| check.converted(to))
             .collect()
+    }
+
+    /// Whether [`convert`](Self::convert) would keep the rule.
+    pub(crate) fn says(&self, known: &impl Fn(&T) -> bool) -> bool {
+        let any = |checks: &[Self]| checks.iter().any(|check| check.says(known));
+        match self {
+            Self::Member(_, checks)
+            | Self::Values(_, checks)
+            | Self::Names(checks)
+            | Self::Items(checks) => any(checks),
+            Self::When(_, then, otherwise) => any(then) || any(otherwise),
+            Self::Is(of) => known(of),
+            _ => true,
+        }
     }
 
     fn converted<U>(&self, to: &impl Fn(&T) -> Option<U>) -> Option<Check<U>> {
@@ -108,28 +122,35 @@ struct Walk<'w> {
     /// The view whose marks apply; `None` inside a condition, which asks what is there.
     view: Option<&'w View>,
     /// Schemas whose rules belong to a type of their own.
-    stop: BTreeSet<Place>,
+    stop: Rc<FxHashSet<Place>>,
     /// Whether a type stands in for the schema: then what it holds is no rule.
     typed: bool,
     /// Whether the type takes the alternatives apart by itself.
     apart: bool,
-    /// The schemas on the way here: a rule that contains itself ends.
-    chain: Vec<Place>,
 }
 
-impl Walk<'_> {
+impl<'w> Walk<'w> {
+    fn new(view: &'w View, typed: bool) -> Self {
+        Self {
+            view: Some(view),
+            stop: Rc::default(),
+            typed,
+            apart: false,
+        }
+    }
+
     /// Inside a rule: there is no type, so everything that is said is a rule.
     fn raw(&self) -> Self {
         Self {
-            stop: BTreeSet::new(),
+            view: self.view,
+            stop: Rc::default(),
             typed: false,
             apart: false,
-            ..self.clone()
         }
     }
 
     /// The mark of a property in the view; a mark that is none is reported where types are read.
-    fn mark(&self, property: &Value) -> Option<Mark> {
+    fn mark(&self, property: At<'_>) -> Option<Mark> {
         marks::mark(property, self.view?)
             .ok()
             .flatten()
@@ -149,16 +170,12 @@ impl Reader<'_> {
     /// The rules of a value of a type, from all the schemas that describe it.
     pub(super) fn checks(&mut self, places: &[Place], view: &View, ty: &Type) -> Checks {
         let mut checks = Vec::new();
-        let mut stop = BTreeSet::new();
+        let mut stop = FxHashSet::default();
         if let Type::Node(id) = ty.innermost() {
             // Its own places and what they include are rules of the type itself.
-            let own: Vec<Place> = self
-                .nodes
-                .get(id.0)
-                .map(|node| node.places.clone())
-                .unwrap_or_default();
-            for place in own {
-                stop.extend(self.closure(&place).iter().cloned());
+            let own = self.nodes.get(id.0).map(|node| node.places.clone());
+            for place in own.unwrap_or_default() {
+                stop.extend(self.closure(place).iter().copied());
                 stop.insert(place);
             }
         }
@@ -185,40 +202,22 @@ impl Reader<'_> {
             }
             Type::OneOrMany(_) => {
                 // Rules for a list and rules for one value do not meet in one value.
-                let branches: Vec<Place> = merged
-                    .alternatives
-                    .iter()
-                    .flat_map(|it| it.places.clone())
-                    .collect();
-                let walk = Walk {
-                    view: Some(view),
-                    stop: BTreeSet::new(),
-                    typed: false,
-                    apart: false,
-                    chain: Vec::new(),
-                };
-                for branch in branches {
-                    let found = self.read_checks(&branch, &walk);
-                    checks.extend(
-                        found
-                            .into_iter()
-                            .filter(|check| !matches!(check, Check::Type(_))),
-                    );
+                let walk = Walk::new(view, false);
+                for branch in merged.alternatives.iter().flat_map(|it| &it.places) {
+                    let mut found = self.read_checks(*branch, &walk, &mut Vec::new());
+                    found.retain(|check| !matches!(check, Check::Type(_)));
+                    checks.append(&mut found);
                 }
             }
             _ => {}
         }
-        let apart = matches!(ty, Type::OneOrMany(_) | Type::Nullable(_));
         let walk = Walk {
-            view: Some(view),
-            stop,
-            typed: true,
-            apart,
-            chain: Vec::new(),
+            stop: Rc::new(stop),
+            apart: matches!(ty, Type::OneOrMany(_) | Type::Nullable(_)),
+            ..Walk::new(view, true)
         };
         for place in places {
-            let found = self.read_checks(place, &walk);
-            for check in found {
+            for check in self.read_checks(*place, &walk, &mut Vec::new()) {
                 if !checks.contains(&check) {
                     checks.push(check);
                 }
@@ -229,16 +228,10 @@ impl Reader<'_> {
 
     /// The rules that an object has as a whole, its members' rules left out.
     pub(super) fn own_checks(&mut self, places: &[Place], view: &View) -> Checks {
-        let walk = Walk {
-            view: Some(view),
-            stop: BTreeSet::new(),
-            typed: true,
-            apart: false,
-            chain: Vec::new(),
-        };
+        let walk = Walk::new(view, true);
         let mut checks = Vec::new();
         for place in places {
-            for check in self.read_checks(place, &walk) {
+            for check in self.read_checks(*place, &walk, &mut Vec::new()) {
                 if !checks.contains(&check) {
                     checks.push(check);
                 }
@@ -249,62 +242,55 @@ impl Reader<'_> {
             // The type keeps members that it does not declare as JSON: their schema is a rule, for all
             // members but those beside it (JSON Schema 2020-12, section 10.3.2.3).
             for place in &merged.additional {
-                let beside = place.parent().map(|schema| schema.child("properties"));
-                let beside = beside.and_then(|place| self.source.value(&place)?.as_object());
-                let declared = beside
-                    .map(|map| map.keys().cloned().collect())
-                    .unwrap_or_default();
-                let found = self.read_checks(place, &walk.raw());
+                let schema = self.source.at(*place).parent();
+                let declared = schema.map(declared).unwrap_or_default();
+                let found = self.read_checks(*place, &walk.raw(), &mut Vec::new());
                 checks.push(Check::Values(declared, found));
             }
         }
         checks
     }
 
-    fn read_checks(&mut self, place: &Place, walk: &Walk<'_>) -> Checks {
-        if walk.stop.contains(place) || walk.chain.contains(place) {
+    /// `chain` are the schemas on the way here: a rule that contains itself ends.
+    fn read_checks(&mut self, place: Place, walk: &Walk<'_>, chain: &mut Vec<Place>) -> Checks {
+        if walk.stop.contains(&place) || chain.contains(&place) {
             return Vec::new();
         }
-        if walk.chain.len() >= super::DEEPEST {
+        if chain.len() >= super::DEEPEST {
             self.too_deep(place);
             return Vec::new();
         }
-        let document = self.source.document(place);
-        let value = document
-            .as_ref()
-            .and_then(|document| document.pointer(&place.pointer));
-        let Some(Value::Object(schema)) = value else {
+        let schema = self.source.at(place);
+        if !schema.is_object() {
             return Vec::new();
-        };
-        let mut walk = walk.clone();
-        walk.chain.push(place.clone());
+        }
+        chain.push(place);
         let mut checks = Vec::new();
-        if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
-            && let Some(target) = self.source.resolve(place, reference, self.diagnostics)
-        {
-            match self.generated(&target, &walk) {
+        if let Some(target) = self.source.target(place) {
+            match self.generated(target, walk) {
                 Some(found) => checks.extend(found),
-                None => checks.extend(self.read_checks(&target, &walk)),
+                None => checks.extend(self.read_checks(target, walk, chain)),
             }
         }
-        for branch in super::layers::branches(place, schema, "allOf") {
-            checks.extend(self.read_checks(&branch, &walk));
+        for branch in super::layers::branches(schema, "allOf") {
+            checks.extend(self.read_checks(branch, walk, chain));
         }
-        scalar_checks(schema, &walk, &mut checks);
-        self.structural_checks(place, schema, &walk, &mut checks);
+        scalar_checks(schema, walk, &mut checks);
+        self.structural_checks(schema, walk, &mut checks, chain);
+        chain.pop();
         checks
     }
 
     /// Inside a rule, the rules of a type that exists: its own, and what reading it demands. This is
     /// what ends a rule that contains itself.
-    fn generated(&mut self, target: &Place, walk: &Walk<'_>) -> Option<Checks> {
+    fn generated(&mut self, target: Place, walk: &Walk<'_>) -> Option<Checks> {
         let view = walk.view.filter(|_| !walk.typed)?;
-        let key = (self.identity(std::slice::from_ref(target)), view.clone());
+        let key = (self.identity(&[target]), view.clone());
         let Type::Node(id) = *self.known.get(&key)? else {
             return None;
         };
         let merged = self.merge(&key.0, view);
-        let types = merged.types(self).into_iter().collect();
+        let types = merged.types(self).names().map(ToOwned::to_owned).collect();
         let mut checks = vec![Check::Type(types)];
         if !merged.required.is_empty() {
             checks.push(Check::Required(merged.required.iter().cloned().collect()));
@@ -316,189 +302,174 @@ impl Reader<'_> {
     /// The rules that hold other schemas.
     fn structural_checks(
         &mut self,
-        place: &Place,
-        schema: &Map<String, Value>,
+        schema: At<'_>,
         walk: &Walk<'_>,
         checks: &mut Checks,
+        chain: &mut Vec<Place>,
     ) {
         let (raw_walk, asking) = (walk.raw(), walk.asking());
-        let raw = |reader: &mut Self, at: Place| reader.read_checks(&at, &raw_walk);
-        let ask = |reader: &mut Self, at: Place| reader.read_checks(&at, &asking);
-        if schema.contains_key("propertyNames") {
-            let mut found = raw(self, place.child("propertyNames"));
+        let mut raw = |at: At<'_>| self.read_checks(at.place, &raw_walk, chain);
+        if let Some(names) = schema.get("propertyNames") {
+            let mut found = raw(names);
             // A name is a string.
             found.retain(|check| !matches!(check, Check::Type(_)));
             checks.push(Check::Names(found));
         }
-        if schema.contains_key("contains") {
-            let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-            let found = ask(self, place.child("contains"));
+        if let Some(contains) = schema.get("contains") {
+            let count = |keyword: &str| schema.get(keyword).and_then(At::as_u64);
+            let found = self.read_checks(contains.place, &asking, chain);
             checks.push(Check::Contains(
                 found,
                 count("minContains").unwrap_or(1),
                 count("maxContains"),
             ));
         }
-        if schema.contains_key("if") {
-            let condition = ask(self, place.child("if"));
+        if let Some(condition) = schema.get("if") {
+            let condition = self.read_checks(condition.place, &asking, chain);
             let mut branch = |keyword: &str| {
-                if schema.contains_key(keyword) {
-                    raw(self, place.child(keyword))
-                } else {
-                    Vec::new()
-                }
+                let branch = schema.get(keyword);
+                branch.map(|at| self.read_checks(at.place, &raw_walk, chain))
             };
-            let (then, otherwise) = (branch("then"), branch("else"));
+            let then = branch("then").unwrap_or_default();
+            let otherwise = branch("else").unwrap_or_default();
             checks.push(Check::When(condition, then, otherwise));
         }
-        if schema.contains_key("not") {
-            checks.push(Check::Not(ask(self, place.child("not"))));
+        if let Some(not) = schema.get("not") {
+            checks.push(Check::Not(self.read_checks(not.place, &asking, chain)));
         }
         for (name, others) in schema
             .get("dependentRequired")
-            .and_then(Value::as_object)
             .into_iter()
-            .flatten()
+            .flat_map(At::members)
         {
-            checks.push(Check::Dependent(name.clone(), strings(others)));
+            checks.push(Check::Dependent(name.to_owned(), strings(others)));
         }
+        let mut raw = |at: Place| self.read_checks(at, &raw_walk, chain);
         // A union's arms have their rules by `arm_checks`; all other alternatives are rules.
         for (keyword, make) in [
             ("anyOf", Check::AnyOf as fn(Vec<Checks>) -> _),
             ("oneOf", Check::OneOf),
         ] {
-            let branches = super::layers::branches(place, schema, keyword);
+            let branches: Vec<Place> = super::layers::branches(schema, keyword).collect();
             if branches.is_empty() || walk.apart {
                 continue;
             }
-            let branches: Vec<Checks> = branches
-                .into_iter()
-                .map(|branch| raw(self, branch))
-                .collect();
-            checks.push(make(branches));
+            checks.push(make(branches.into_iter().map(&mut raw).collect()));
         }
-        let declared = schema.get("properties").and_then(Value::as_object);
-        if schema
-            .get("additionalProperties")
-            .is_some_and(|value| value == false)
-        {
-            let names = declared.into_iter().flatten().map(|(name, _)| name.clone());
-            checks.push(Check::Closed(names.collect()));
+        let additional = schema.get("additionalProperties");
+        if additional.is_some_and(|value| value.says(false)) {
+            checks.push(Check::Closed(declared(schema)));
         }
         if walk.typed {
             return;
         }
-        let properties = place.child("properties");
-        for (name, property) in declared.into_iter().flatten() {
+        let properties = schema.get("properties");
+        for (name, property) in properties.into_iter().flat_map(At::members) {
             if walk.mark(property) == Some(Mark::Omit) {
                 continue;
             }
-            let found = raw(self, properties.child(name));
-            checks.push(Check::Member(name.clone(), found));
+            checks.push(Check::Member(name.to_owned(), raw(property.place)));
         }
-        if schema.get("items").is_some_and(Value::is_object) {
-            checks.push(Check::Items(raw(self, place.child("items"))));
+        if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
+            checks.push(Check::Items(raw(items.place)));
         }
-        if schema
-            .get("additionalProperties")
-            .is_some_and(Value::is_object)
-        {
-            let except = schema
-                .get("properties")
-                .and_then(Value::as_object)
-                .map(|map| map.keys().cloned().collect())
-                .unwrap_or_default();
-            checks.push(Check::Values(
-                except,
-                raw(self, place.child("additionalProperties")),
-            ));
+        if let Some(additional) = additional.filter(|value| value.is_object()) {
+            checks.push(Check::Values(declared(schema), raw(additional.place)));
         }
     }
 }
 
-fn strings(value: &Value) -> Vec<String> {
+/// The names of the properties of a schema.
+fn declared(schema: At<'_>) -> Vec<String> {
+    let properties = schema.get("properties").into_iter();
+    properties
+        .flat_map(At::members)
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+fn strings(value: At<'_>) -> Vec<String> {
     value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
+        .items()
+        .filter_map(At::as_str)
         .map(ToOwned::to_owned)
         .collect()
 }
 
+/// The rules of one value with one bound, in the order in which they stand among the rules.
+const BOUNDS: [(&str, &str, bool); 11] = [
+    ("minLength", "MinLength", true),
+    ("maxLength", "MaxLength", true),
+    ("minItems", "MinItems", true),
+    ("maxItems", "MaxItems", true),
+    ("minProperties", "MinProperties", true),
+    ("maxProperties", "MaxProperties", true),
+    ("minimum", "Minimum", false),
+    ("maximum", "Maximum", false),
+    ("exclusiveMinimum", "ExclusiveMinimum", false),
+    ("exclusiveMaximum", "ExclusiveMaximum", false),
+    ("multipleOf", "MultipleOf", false),
+];
+
 /// The rules that hold no other schema. What types say by themselves is left out when `typed`.
-fn scalar_checks(schema: &Map<String, Value>, walk: &Walk<'_>, checks: &mut Checks) {
+fn scalar_checks(schema: At<'_>, walk: &Walk<'_>, checks: &mut Checks) {
     let typed = walk.typed;
-    let text = |keyword: &str| {
-        schema
-            .get(keyword)
-            .and_then(Value::as_str)
-            .map(ToOwned::to_owned)
-    };
-    checks.extend(text("pattern").map(Check::Pattern));
-    checks.extend(text("format").map(Check::Format));
-    for (keyword, name) in [
-        ("minLength", "MinLength"),
-        ("maxLength", "MaxLength"),
-        ("minItems", "MinItems"),
-        ("maxItems", "MaxItems"),
-        ("minProperties", "MinProperties"),
-        ("maxProperties", "MaxProperties"),
-    ] {
-        checks.extend(
-            schema
-                .get(keyword)
-                .and_then(Value::as_u64)
-                .map(|bound| Check::Size(name, bound)),
-        );
+    let mut found: Vec<(usize, Check<NodeId>)> = Vec::new();
+    for (keyword, value) in schema.members() {
+        let text = || value.as_str().map(ToOwned::to_owned);
+        match keyword {
+            "properties" | "description" | "title" | "$ref" | "required" | "items" | "allOf" => {}
+            "pattern" => found.extend(text().map(|text| (0, Check::Pattern(text)))),
+            "format" => found.extend(text().map(|text| (1, Check::Format(text)))),
+            "uniqueItems" if value.says(true) => found.push((20, Check::UniqueItems)),
+            "const" => found.extend(Literal::of(value).map(|literal| (21, Check::Const(literal)))),
+            "enum" if value.is_list() => {
+                let literals: Vec<Literal> = value.items().filter_map(Literal::of).collect();
+                // A vocabulary knows its strings.
+                let vocabulary = literals
+                    .iter()
+                    .all(|literal| matches!(literal, Literal::Text(_) | Literal::Null));
+                if !(typed && vocabulary) {
+                    found.push((22, Check::Enum(literals)));
+                }
+            }
+            "type" if !typed => {
+                let types = match value.kind() {
+                    Kind::Text(name) => vec![name.to_string()],
+                    Kind::List => strings(value),
+                    _ => continue,
+                };
+                found.push((23, Check::Type(types)));
+            }
+            keyword => {
+                let bound = BOUNDS.iter().enumerate();
+                let bound = bound
+                    .filter(|(_, (known, _, _))| *known == keyword)
+                    .find_map(|(order, (_, name, size))| {
+                        let check = if *size {
+                            Check::Size(name, value.as_u64()?)
+                        } else {
+                            Check::Bound(name, value.as_i64()?)
+                        };
+                        Some((2 + order, check))
+                    });
+                found.extend(bound);
+            }
+        }
     }
-    for (keyword, name) in [
-        ("minimum", "Minimum"),
-        ("maximum", "Maximum"),
-        ("exclusiveMinimum", "ExclusiveMinimum"),
-        ("exclusiveMaximum", "ExclusiveMaximum"),
-        ("multipleOf", "MultipleOf"),
-    ] {
-        checks.extend(
-            schema
-                .get(keyword)
-                .and_then(Value::as_i64)
-                .map(|bound| Check::Bound(name, bound)),
-        );
-    }
-    if schema.get("uniqueItems").is_some_and(|value| value == true) {
-        checks.push(Check::UniqueItems);
-    }
-    checks.extend(schema.get("const").and_then(Literal::of).map(Check::Const));
-    let literals = schema
-        .get("enum")
-        .and_then(Value::as_array)
-        .map(|values| values.iter().filter_map(Literal::of).collect::<Vec<_>>());
-    // A vocabulary knows its strings.
-    let vocabulary = literals.as_ref().is_some_and(|literals| {
-        literals
-            .iter()
-            .all(|literal| matches!(literal, Literal::Text(_) | Literal::Null))
-    });
-    checks.extend(literals.filter(|_| !(typed && vocabulary)).map(Check::Enum));
+    found.sort_by_key(|(order, _)| *order);
+    checks.extend(found.into_iter().map(|(_, check)| check));
     if typed {
         return;
     }
-    match schema.get("type") {
-        Some(Value::String(name)) => checks.push(Check::Type(vec![name.clone()])),
-        Some(names @ Value::Array(_)) => checks.push(Check::Type(strings(names))),
-        _ => {}
-    }
     let mut required = schema.get("required").map(strings).unwrap_or_default();
-    for (name, property) in schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
+    let properties = schema.get("properties");
+    for (name, property) in properties.into_iter().flat_map(At::members) {
         match walk.mark(property) {
             Some(Mark::Omit | Mark::Optional) => required.retain(|other| other != name),
-            Some(Mark::Required) if !required.contains(name) => required.push(name.clone()),
+            Some(Mark::Required) if !required.iter().any(|other| other == name) => {
+                required.push(name.to_owned());
+            }
             _ => {}
         }
     }

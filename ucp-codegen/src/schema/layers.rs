@@ -4,8 +4,7 @@ use super::marks::{self, Mark, View};
 use super::{Docs, Reader};
 use crate::diagnostics::Code;
 use crate::ledger;
-use crate::source::Place;
-use serde_json::{Map, Value};
+use crate::tree::{At, Kind, Place};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -56,13 +55,12 @@ impl Properties {
     }
 
     fn entry(&mut self, name: &str) -> Option<&mut Property> {
-        if !self.contains_key(name) {
+        let known = self.0.iter().position(|(known, _)| known == name);
+        let index = known.unwrap_or(self.0.len());
+        if known.is_none() {
             self.0.push((name.to_owned(), Property::default()));
         }
-        self.0
-            .iter_mut()
-            .find(|(known, _)| known == name)
-            .map(|(_, property)| property)
+        self.0.get_mut(index).map(|(_, property)| property)
     }
 }
 
@@ -79,45 +77,47 @@ impl<'a> IntoIterator for &'a Properties {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Merged {
     /// The types that each branch allows, with the place that says so.
-    declared: Vec<(BTreeSet<String>, Place)>,
+    declared: Vec<(Types, Place)>,
     pub(super) properties: Properties,
     pub(super) required: BTreeSet<String>,
     pub(super) items: Vec<Place>,
     pub(super) additional: Vec<Place>,
     /// The lowest `maximum` of all branches.
     pub(super) maximum: Option<i64>,
-    pub(super) constant: Option<Value>,
+    pub(super) constant: Option<Place>,
     pub(super) vocabulary: Option<Vec<String>>,
     pub(super) alternatives: Vec<Alternatives>,
     pub(super) docs: Docs,
     /// What the keywords imply where no branch states a type.
-    implied: BTreeSet<String>,
+    implied: Types,
     /// Members that some branch leaves out of this view.
     omitted: BTreeSet<String>,
+    /// Whether a mark had a part in it; without one, it is the same in every view.
+    marked: bool,
 }
 
 impl Merged {
     /// The types that all branches allow.
-    pub(super) fn types(&self, reader: &mut Reader<'_>) -> BTreeSet<String> {
-        let mut types: Option<BTreeSet<String>> = None;
+    pub(super) fn types(&self, reader: &mut Reader<'_>) -> Types {
+        let mut types: Option<Types> = None;
         for (declared, place) in &self.declared {
             types = Some(match types {
-                None => declared.clone(),
+                None => *declared,
                 Some(before) => {
-                    let both = intersect(&before, declared);
+                    let both = before.intersect(*declared);
                     if both.is_empty() {
                         let first = self
                             .declared
                             .first()
-                            .map(|(_, first)| reader.describe(first))
+                            .map(|(_, first)| reader.describe(*first))
                             .unwrap_or_default();
                         let message = format!(
                             "`type: {}` and `type: {}` of {first} exclude each other",
-                            list(declared),
-                            list(&before)
+                            declared.list(),
+                            before.list()
                         );
                         reader.problem(
-                            place,
+                            *place,
                             Code::Conflict,
                             message,
                             Some("one of the two must give way".to_owned()),
@@ -128,47 +128,99 @@ impl Merged {
                 }
             });
         }
-        types.unwrap_or_else(|| self.implied.clone())
+        types.unwrap_or(self.implied)
     }
 }
 
-fn list(types: &BTreeSet<String>) -> String {
-    types
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(" or ")
-}
+/// A set of JSON types, a bit for each of [`Types::NAMES`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Types(u8);
 
-/// Every integer is a number.
-fn intersect(a: &BTreeSet<String>, b: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut both: BTreeSet<String> = a.intersection(b).cloned().collect();
-    if (a.contains("integer") && b.contains("number"))
-        || (a.contains("number") && b.contains("integer"))
-    {
-        both.insert("integer".to_owned());
+impl Types {
+    const NAMES: [&'static str; 7] = [
+        "array", "boolean", "integer", "null", "number", "object", "string",
+    ];
+
+    fn bit(name: &str) -> u8 {
+        let index = Self::NAMES.iter().position(|known| *known == name);
+        index.map_or(0, |index| 1 << index)
     }
-    both
+
+    fn insert(&mut self, name: &str) {
+        self.0 |= Self::bit(name);
+    }
+
+    /// Whether it was there.
+    pub(super) fn remove(&mut self, name: &str) -> bool {
+        let had = self.contains(name);
+        self.0 &= !Self::bit(name);
+        had
+    }
+
+    pub(super) fn contains(self, name: &str) -> bool {
+        self.0 & Self::bit(name) != 0
+    }
+
+    pub(super) fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The names, in their order.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES
+            .into_iter()
+            .enumerate()
+            .filter(move |(index, _)| self.0 & (1 << index) != 0)
+            .map(|(_, name)| name)
+    }
+
+    /// Every integer is a number.
+    fn intersect(self, other: Self) -> Self {
+        let mut both = Self(self.0 & other.0);
+        if (self.contains("integer") && other.contains("number"))
+            || (self.contains("number") && other.contains("integer"))
+        {
+            both.insert("integer");
+        }
+        both
+    }
+
+    fn list(self) -> String {
+        self.names().collect::<Vec<_>>().join(" or ")
+    }
 }
 
+/// The JSON types, as a message lists them.
 const TYPES: [&str; 7] = [
     "null", "boolean", "object", "array", "number", "string", "integer",
 ];
 
 impl Reader<'_> {
     /// `file#pointer`, for a message that names a second place.
-    pub(super) fn describe(&self, place: &Place) -> String {
-        format!("{}#{}", self.source.file_name(place), place.pointer)
+    pub(super) fn describe(&self, place: Place) -> String {
+        let pointer = self.source.at(place).pointer();
+        format!("{}#{pointer}", self.source.file_name(place))
     }
 
     /// Intersects all schemas at `places`, in a view.
     pub(super) fn merge(&mut self, places: &[Place], view: &View) -> Rc<Merged> {
+        if let Some(known) = self.unmarked.get(places) {
+            return Rc::clone(known);
+        }
         let key = (places.to_vec(), view.clone());
         if let Some(known) = self.merged.get(&key) {
             return Rc::clone(known);
         }
         let merged = Rc::new(self.intersection(places, view));
-        self.merged.insert(key, Rc::clone(&merged));
+        if merged.marked {
+            self.merged.insert(key, Rc::clone(&merged));
+        } else {
+            self.unmarked.insert(key.0, Rc::clone(&merged));
+        }
         merged
     }
 
@@ -177,7 +229,7 @@ impl Reader<'_> {
         let mut conditional = Vec::new();
         for place in places {
             self.collect(
-                place,
+                *place,
                 view,
                 false,
                 &mut merged,
@@ -196,7 +248,7 @@ impl Reader<'_> {
         }
         for place in conditional {
             self.collect(
-                &place,
+                place,
                 view,
                 true,
                 &mut merged,
@@ -226,23 +278,23 @@ impl Reader<'_> {
 
     fn collect(
         &mut self,
-        place: &Place,
+        place: Place,
         view: &View,
         conditional: bool,
         merged: &mut Merged,
         later: &mut Vec<Place>,
         chain: &mut Vec<Place>,
     ) {
-        if let Some(start) = chain.iter().position(|known| known == place) {
+        if let Some(start) = chain.iter().position(|known| *known == place) {
             // Whichever way the cycle was entered, it is reported at one place.
             let first = chain
                 .iter()
                 .skip(start)
-                .min()
-                .cloned()
-                .unwrap_or_else(|| place.clone());
+                .min_by_key(|place| self.source.at(**place).pointer())
+                .copied()
+                .unwrap_or(place);
             self.problem(
-                &first,
+                first,
                 Code::RefCycle,
                 "the schema is defined only by itself",
                 Some("a recursive type needs a property, an item or a branch between".to_owned()),
@@ -253,14 +305,11 @@ impl Reader<'_> {
             self.too_deep(place);
             return;
         }
-        let document = self.source.document(place);
-        let schema = match document
-            .as_ref()
-            .and_then(|document| document.pointer(&place.pointer))
-        {
-            Some(Value::Object(schema)) => schema,
-            Some(Value::Bool(true)) => return,
-            Some(Value::Bool(false)) => {
+        let schema = self.source.at(place);
+        match schema.kind() {
+            Kind::Object => {}
+            Kind::Bool(true) => return,
+            Kind::Bool(false) => {
                 self.problem(
                     place,
                     Code::Schema,
@@ -278,29 +327,24 @@ impl Reader<'_> {
                 );
                 return;
             }
-        };
-        chain.push(place.clone());
-        if self.checked.insert(place.clone()) {
-            self.check(place, schema);
         }
-        if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
-            && let Some(target) = self.source.resolve(place, reference, self.diagnostics)
-        {
-            self.collect(&target, view, conditional, merged, later, chain);
+        chain.push(place);
+        if self.checked.insert(place) {
+            self.check(schema);
         }
-        for branch in branches(place, schema, "allOf") {
-            self.collect(&branch, view, conditional, merged, later, chain);
+        if let Some(target) = self.source.target(place) {
+            self.collect(target, view, conditional, merged, later, chain);
         }
-        self.own(place, schema, view, conditional, merged);
-        for keyword in ["then", "else"] {
-            if schema.contains_key(keyword) {
-                later.push(place.child(keyword));
-            }
+        for branch in branches(schema, "allOf") {
+            self.collect(branch, view, conditional, merged, later, chain);
         }
+        self.own(schema, view, conditional, merged);
+        let then = schema.get("then").into_iter().chain(schema.get("else"));
+        later.extend(then.map(|at| at.place));
         for keyword in ["oneOf", "anyOf"] {
-            let places = branches(place, schema, keyword);
+            let places: Vec<Place> = branches(schema, keyword).collect();
             // Branches that only say which members must be there describe no other shape.
-            if places.iter().any(|branch| self.shapes(branch)) {
+            if places.iter().any(|branch| self.shapes(*branch)) {
                 merged.alternatives.push(Alternatives { places });
             }
         }
@@ -308,62 +352,44 @@ impl Reader<'_> {
     }
 
     /// Whether a branch says more than which members are required.
-    fn shapes(&self, branch: &Place) -> bool {
+    fn shapes(&self, branch: Place) -> bool {
         self.source
-            .value(branch)
-            .and_then(Value::as_object)
-            .is_some_and(|schema| {
-                schema
-                    .keys()
-                    .any(|keyword| keyword != "required" && !is_annotation(keyword))
-            })
+            .at(branch)
+            .members()
+            .any(|(keyword, _)| keyword != "required" && !is_annotation(keyword))
     }
 
     /// The keywords of one schema, without what it includes.
-    fn own(
-        &mut self,
-        place: &Place,
-        schema: &Map<String, Value>,
-        view: &View,
-        conditional: bool,
-        merged: &mut Merged,
-    ) {
+    fn own(&mut self, schema: At<'_>, view: &View, conditional: bool, merged: &mut Merged) {
         if !conditional {
-            self.own_type(place, schema, merged);
-            self.own_docs(schema, merged);
+            self.own_type(schema, merged);
+            own_docs(schema, merged);
         }
-        let mut required: BTreeSet<String> = schema
+        let mut required: Vec<&str> = schema
             .get("required")
-            .and_then(Value::as_array)
             .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(ToOwned::to_owned)
+            .flat_map(At::items)
+            .filter_map(At::as_str)
             .collect();
-        let properties = place.child("properties");
-        for (name, property) in schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
-            let at = properties.child(name);
-            let marked = marks::mark(property, view).unwrap_or_else(|message| {
-                self.problem(&at, Code::Schema, message, None);
+        let properties = schema.get("properties");
+        for (name, property) in properties.into_iter().flat_map(At::members) {
+            let marked = if marks::is_marked(property) {
+                merged.marked = true;
+                marks::mark(property, view).unwrap_or_else(|message| {
+                    self.problem(property.place, Code::Schema, message, None);
+                    None
+                })
+            } else {
                 None
-            });
+            };
             match marked.as_ref().map(|marked| marked.mark) {
                 Some(Mark::Omit) => {
-                    required.remove(name);
-                    merged.omitted.insert(name.clone());
+                    required.retain(|other| *other != name);
+                    merged.omitted.insert(name.to_owned());
                     continue;
                 }
-                Some(Mark::Optional) => {
-                    required.remove(name);
-                }
-                Some(Mark::Required) => {
-                    required.insert(name.clone());
-                }
+                Some(Mark::Optional) => required.retain(|other| *other != name),
+                Some(Mark::Required) => required.push(name),
                 None => {}
             }
             // What holds only under a condition cannot narrow what always holds.
@@ -381,50 +407,52 @@ impl Reader<'_> {
                     .transition
                     .take()
                     .or(marked.and_then(|marked| marked.transition));
-                if !known.places.contains(&at) {
-                    known.places.push(at);
+                if !known.places.contains(&property.place) {
+                    known.places.push(property.place);
                 }
             }
         }
         if conditional {
             return;
         }
-        merged.required.append(&mut required);
-        if schema.contains_key("items") {
-            merged.items.push(place.child("items"));
-        }
-        if let Some(Value::Object(additional)) = schema.get("additionalProperties") {
-            let omitted = marks::mark(&Value::Object(additional.clone()), view)
+        merged
+            .required
+            .extend(required.into_iter().map(ToOwned::to_owned));
+        merged
+            .items
+            .extend(schema.get("items").map(|items| items.place));
+        if let Some(additional) = schema.get("additionalProperties")
+            && additional.is_object()
+        {
+            merged.marked |= marks::is_marked(additional);
+            let omitted = marks::mark(additional, view)
                 .ok()
                 .flatten()
                 .is_some_and(|marked| marked.mark == Mark::Omit);
             if !omitted {
-                merged.additional.push(place.child("additionalProperties"));
+                merged.additional.push(additional.place);
             }
         }
-        if let Some(maximum) = schema.get("maximum").and_then(Value::as_i64) {
+        if let Some(maximum) = schema.get("maximum").and_then(At::as_i64) {
             merged.maximum = Some(merged.maximum.map_or(maximum, |other| other.min(maximum)));
         }
         if let Some(constant) = schema.get("const") {
-            if merged
-                .constant
-                .as_ref()
-                .is_some_and(|other| other != constant)
-            {
+            let other = merged.constant.map(|other| self.source.at(other));
+            if other.is_some_and(|other| other != constant) {
                 self.problem(
-                    &place.child("const"),
+                    constant.place,
                     Code::Conflict,
                     "another `const` applies to the same value",
                     None,
                 );
             }
-            merged.constant = Some(constant.clone());
+            merged.constant = Some(constant.place);
         }
-        if let Some(Value::Array(values)) = schema.get("enum")
+        if let Some(values) = schema.get("enum").filter(|values| values.is_list())
             && let Some(strings) = values
-                .iter()
+                .items()
                 .filter(|value| !value.is_null())
-                .map(|value| value.as_str().map(ToOwned::to_owned))
+                .map(At::as_str)
                 .collect::<Option<Vec<_>>>()
         {
             let mut both: Vec<String> = Vec::new();
@@ -432,16 +460,16 @@ impl Reader<'_> {
                 let allowed = merged
                     .vocabulary
                     .as_ref()
-                    .is_none_or(|before| before.contains(&value));
-                if allowed && !both.contains(&value) {
-                    both.push(value);
+                    .is_none_or(|before| before.iter().any(|known| known == value));
+                if allowed && !both.iter().any(|known| known == value) {
+                    both.push(value.to_owned());
                 }
             }
             if !both.is_empty() {
                 merged.vocabulary = Some(both);
             } else if merged.vocabulary.is_some() {
                 self.problem(
-                    &place.child("enum"),
+                    values.place,
                     Code::Conflict,
                     "another `enum` of the same value has none of these",
                     None,
@@ -450,200 +478,140 @@ impl Reader<'_> {
         }
     }
 
-    fn own_type(&mut self, place: &Place, schema: &Map<String, Value>, merged: &mut Merged) {
-        let names: Vec<String> = match schema.get("type") {
-            None => Vec::new(),
-            Some(Value::String(name)) => vec![name.clone()],
-            Some(Value::Array(names)) if !names.is_empty() => names
-                .iter()
-                .map(|name| {
-                    name.as_str()
-                        .map_or_else(|| name.to_string(), ToOwned::to_owned)
-                })
-                .collect(),
-            Some(other) => vec![other.to_string()],
-        };
-        if let Some(unknown) = names.iter().find(|name| !TYPES.contains(&name.as_str())) {
-            let message = format!("`{unknown}` is not a JSON type");
-            self.problem(
-                &place.child("type"),
-                Code::Schema,
-                message,
-                Some(format!("one of {}", TYPES.join(", "))),
-            );
-        } else if !names.is_empty() {
-            merged
-                .declared
-                .push((names.into_iter().collect(), place.clone()));
-        }
-        let implied =
-            |keywords: &[&str]| keywords.iter().any(|keyword| schema.contains_key(*keyword));
-        if implied(&[
-            "properties",
-            "required",
-            "additionalProperties",
-            "propertyNames",
-        ]) {
-            merged.implied.insert("object".to_owned());
-        }
-        if implied(&["items", "contains"]) {
-            merged.implied.insert("array".to_owned());
-        }
-        if implied(&["pattern", "format", "minLength", "maxLength"])
-            || schema.get("const").is_some_and(Value::is_string)
-        {
-            merged.implied.insert("string".to_owned());
-        }
-        if schema
-            .get("enum")
-            .and_then(Value::as_array)
-            .is_some_and(|values| values.iter().all(Value::is_string))
-        {
-            merged.implied.insert("string".to_owned());
-        }
-    }
-
-    /// Later places are nearer to the use: what they say goes before what they refer to.
-    fn own_docs(&mut self, schema: &Map<String, Value>, merged: &mut Merged) {
-        let text = |keyword: &str| {
-            schema
-                .get(keyword)
-                .and_then(Value::as_str)
-                .map(ToOwned::to_owned)
-        };
-        let docs = &mut merged.docs;
-        docs.title = text("title").or(docs.title.take());
-        docs.description = text("description").or(docs.description.take());
-        if schema.get("deprecated").is_some_and(|value| value == true) {
-            docs.deprecated = Some(text("description").unwrap_or_default());
-        }
-        for fact in facts(schema) {
-            if !docs.facts.contains(&fact) {
-                docs.facts.push(fact);
+    fn own_type(&mut self, schema: At<'_>, merged: &mut Merged) {
+        for (keyword, value) in schema.members() {
+            match keyword {
+                "type" => self.declared(value, schema.place, merged),
+                "properties" | "required" | "additionalProperties" | "propertyNames" => {
+                    merged.implied.insert("object");
+                }
+                "items" | "contains" => merged.implied.insert("array"),
+                "pattern" | "format" | "minLength" | "maxLength" => merged.implied.insert("string"),
+                "const" if value.is_text() => merged.implied.insert("string"),
+                "enum" if value.is_list() && value.items().all(At::is_text) => {
+                    merged.implied.insert("string");
+                }
+                _ => {}
             }
         }
     }
 
-    fn check(&mut self, place: &Place, schema: &Map<String, Value>) {
-        let (source, diagnostics) = (&*self.source, &mut *self.diagnostics);
-        ledger::check(ledger::SCHEMA, schema.keys(), |keyword, message, hint| {
-            diagnostics.at(source, &place.child(keyword), Code::Keyword, message, hint);
-        });
-        let wants = |keyword: &str, right: fn(&Value) -> bool| {
-            schema.get(keyword).is_some_and(|value| !right(value))
+    fn declared(&mut self, value: At<'_>, schema: Place, merged: &mut Merged) {
+        let mut types = Types::default();
+        let mut name = |name: At<'_>| match name.as_str() {
+            Some(known) if TYPES.contains(&known) => {
+                types.insert(known);
+                None
+            }
+            _ => Some(name.shown()),
         };
-        let wrong: Vec<(&str, &str)> = [
-            ("$ref", "a string", wants("$ref", Value::is_string)),
-            (
-                "properties",
-                "an object",
-                wants("properties", Value::is_object),
-            ),
-            (
-                "required",
-                "a list of strings",
-                wants("required", |value| {
-                    value
-                        .as_array()
-                        .is_some_and(|list| list.iter().all(Value::is_string))
-                }),
-            ),
-            (
-                "items",
-                "a schema",
-                wants("items", |value| value.is_object() || value.is_boolean()),
-            ),
-            (
-                "additionalProperties",
-                "a schema",
-                wants("additionalProperties", |value| {
-                    value.is_object() || value.is_boolean()
-                }),
-            ),
-            (
-                "enum",
-                "a list of at least one value",
-                wants("enum", is_branches),
-            ),
-            ("allOf", "a list of schemas", wants("allOf", is_branches)),
-            ("anyOf", "a list of schemas", wants("anyOf", is_branches)),
-            ("oneOf", "a list of schemas", wants("oneOf", is_branches)),
-        ]
-        .into_iter()
-        .filter(|(_, _, wrong)| *wrong)
-        .map(|(keyword, kind, _)| (keyword, kind))
-        .collect();
-        for (keyword, kind) in wrong {
-            self.problem(
-                &place.child(keyword),
-                Code::Schema,
-                format!("`{keyword}` is {kind}"),
-                None,
-            );
+        let unknown = if value.is_list() && value.items().next().is_some() {
+            value.items().find_map(name)
+        } else {
+            name(value)
+        };
+        match unknown {
+            Some(unknown) => {
+                let message = format!("`{unknown}` is not a JSON type");
+                let hint = format!("one of {}", TYPES.join(", "));
+                self.problem(value.place, Code::Schema, message, Some(hint));
+            }
+            None => merged.declared.push((types, schema)),
+        }
+    }
+
+    fn check(&mut self, schema: At<'_>) {
+        for (keyword, value) in schema.members() {
+            if let Some((message, hint)) = ledger::check(ledger::SCHEMA, keyword) {
+                self.problem(value.place, Code::Keyword, message, hint);
+            }
+            let (right, kind) = match keyword {
+                "$ref" => (value.is_text(), "a string"),
+                "properties" => (value.is_object(), "an object"),
+                "required" => (
+                    value.is_list() && value.items().all(At::is_text),
+                    "a list of strings",
+                ),
+                "items" | "additionalProperties" => {
+                    (value.is_object() || value.is_bool(), "a schema")
+                }
+                "enum" => (is_branches(value), "a list of at least one value"),
+                "allOf" | "anyOf" | "oneOf" => (is_branches(value), "a list of schemas"),
+                _ => continue,
+            };
+            if !right {
+                let message = format!("`{keyword}` is {kind}");
+                self.problem(value.place, Code::Schema, message, None);
+            }
         }
     }
 }
 
-fn is_branches(value: &Value) -> bool {
-    value.as_array().is_some_and(|list| !list.is_empty())
-}
-
-pub(super) fn branches(place: &Place, schema: &Map<String, Value>, keyword: &str) -> Vec<Place> {
-    let count = schema
-        .get(keyword)
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len);
-    let at = place.child(keyword);
-    (0..count).map(|index| at.child(index)).collect()
-}
-
-/// Sentences about what the type does not say.
-fn facts(schema: &Map<String, Value>) -> Vec<String> {
-    let mut facts = Vec::new();
-    let mut say = |keyword: &str, sentence: &dyn Fn(&str) -> String| {
-        if let Some(value) = schema.get(keyword) {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), ToOwned::to_owned);
-            facts.push(sentence(&text));
+/// Later places are nearer to the use: what they say goes before what they refer to.
+fn own_docs(schema: At<'_>, merged: &mut Merged) {
+    let mut deprecated = false;
+    let mut facts: Vec<(usize, String)> = Vec::new();
+    let docs = &mut merged.docs;
+    let description = schema.text("description");
+    for (keyword, value) in schema.members() {
+        match keyword {
+            "title" => docs.title = value.as_str().map(ToOwned::to_owned).or(docs.title.take()),
+            "deprecated" => deprecated = value.says(true),
+            keyword => facts.extend(fact(keyword, value)),
         }
+    }
+    if let Some(description) = description {
+        docs.description = Some(description.to_owned());
+    }
+    if deprecated {
+        docs.deprecated = Some(description.unwrap_or_default().to_owned());
+    }
+    facts.sort_by_key(|(order, _)| *order);
+    for (_, fact) in facts {
+        if !docs.facts.contains(&fact) {
+            docs.facts.push(fact);
+        }
+    }
+}
+
+fn is_branches(value: At<'_>) -> bool {
+    value.items().next().is_some()
+}
+
+/// The schemas under a keyword that has a list of them.
+pub(super) fn branches<'t>(schema: At<'t>, keyword: &str) -> impl Iterator<Item = Place> + use<'t> {
+    let branches = schema.get(keyword).into_iter().flat_map(At::items);
+    branches.map(|branch| branch.place)
+}
+
+/// A sentence about what the type does not say, and where it goes among the others.
+fn fact(keyword: &str, value: At<'_>) -> Option<(usize, String)> {
+    let bound = |order, before: &str, after: &str| {
+        Some((order, format!("{before}{}{after}.", value.shown())))
     };
-    say("format", &|format| format!("Format: `{format}`."));
-    say("pattern", &|pattern| format!("Pattern: `{pattern}`."));
-    say("minimum", &|bound| format!("At least {bound}."));
-    say("maximum", &|bound| format!("At most {bound}."));
-    say("exclusiveMinimum", &|bound| format!("More than {bound}."));
-    say("exclusiveMaximum", &|bound| format!("Less than {bound}."));
-    say("multipleOf", &|bound| format!("A multiple of {bound}."));
-    say("minLength", &|bound| {
-        format!("At least {bound} characters.")
-    });
-    say("maxLength", &|bound| format!("At most {bound} characters."));
-    say("minItems", &|bound| format!("At least {bound} items."));
-    say("maxItems", &|bound| format!("At most {bound} items."));
-    say("minProperties", &|bound| {
-        format!("At least {bound} members.")
-    });
-    say("maxProperties", &|bound| {
-        format!("At most {bound} members.")
-    });
-    say("default", &|default| format!("Absent means `{default}`."));
-    if schema.get("uniqueItems").is_some_and(|value| value == true) {
-        facts.push("No item occurs twice.".to_owned());
+    match keyword {
+        "format" => bound(0, "Format: `", "`"),
+        "pattern" => bound(1, "Pattern: `", "`"),
+        "minimum" => bound(2, "At least ", ""),
+        "maximum" => bound(3, "At most ", ""),
+        "exclusiveMinimum" => bound(4, "More than ", ""),
+        "exclusiveMaximum" => bound(5, "Less than ", ""),
+        "multipleOf" => bound(6, "A multiple of ", ""),
+        "minLength" => bound(7, "At least ", " characters"),
+        "maxLength" => bound(8, "At most ", " characters"),
+        "minItems" => bound(9, "At least ", " items"),
+        "maxItems" => bound(10, "At most ", " items"),
+        "minProperties" => bound(11, "At least ", " members"),
+        "maxProperties" => bound(12, "At most ", " members"),
+        "default" => bound(13, "Absent means `", "`"),
+        "uniqueItems" if value.says(true) => Some((14, "No item occurs twice.".to_owned())),
+        "examples" if value.is_list() => {
+            let examples: Vec<String> = value
+                .items()
+                .map(|example| format!("`{}`", example.shown()))
+                .collect();
+            Some((15, format!("For example {}.", examples.join(", "))))
+        }
+        _ => None,
     }
-    if let Some(Value::Array(examples)) = schema.get("examples") {
-        let examples: Vec<String> = examples
-            .iter()
-            .map(|example| {
-                format!(
-                    "`{}`",
-                    example
-                        .as_str()
-                        .map_or_else(|| example.to_string(), ToOwned::to_owned)
-                )
-            })
-            .collect();
-        facts.push(format!("For example {}.", examples.join(", ")));
-    }
-    facts
 }

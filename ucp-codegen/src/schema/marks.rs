@@ -1,6 +1,6 @@
 //! UCP's marks: what a property is in one view of its schema.
 
-use serde_json::Value;
+use crate::tree::At;
 use std::fmt;
 use std::rc::Rc;
 
@@ -41,26 +41,32 @@ pub(crate) struct Marked {
     pub(crate) transition: Option<String>,
 }
 
+/// Whether a property has a mark in any view.
+pub(crate) fn is_marked(property: At<'_>) -> bool {
+    property.has("ucp_request") || property.has("ucp_response")
+}
+
 /// The mark of a property in a view. `Ok(None)` when it has none, which is also the case when the
 /// object form does not list the operation. `Err` says what is wrong with the mark.
-pub(crate) fn mark(property: &Value, view: &View) -> Result<Option<Marked>, String> {
+pub(crate) fn mark(property: At<'_>, view: &View) -> Result<Option<Marked>, String> {
     let (keyword, verb) = match view {
         View::Response => ("ucp_response", "read"),
         View::Request(verb) => ("ucp_request", verb.as_ref()),
     };
-    match property.get(keyword) {
-        None => Ok(None),
-        Some(Value::Object(forms)) => match forms.get("transition").or_else(|| forms.get(verb)) {
+    let Some(form) = property.get(keyword) else {
+        return Ok(None);
+    };
+    if form.is_object() && !form.has("transition") {
+        return match form.get(verb) {
             None => Ok(None),
-            Some(_) if forms.contains_key("transition") => read(property.get(keyword), keyword),
-            form => read(form, keyword),
-        },
-        form => read(form, keyword),
+            Some(form) => read(form, keyword),
+        };
     }
+    read(form, keyword)
 }
 
-fn read(form: Option<&Value>, keyword: &str) -> Result<Option<Marked>, String> {
-    let plain = |value: Option<&Value>| match value.and_then(Value::as_str) {
+fn read(form: At<'_>, keyword: &str) -> Result<Option<Marked>, String> {
+    let plain = |value: Option<At<'_>>| match value.and_then(At::as_str) {
         Some("omit") => Ok(Mark::Omit),
         Some("optional") => Ok(Mark::Optional),
         Some("required") => Ok(Mark::Required),
@@ -68,19 +74,15 @@ fn read(form: Option<&Value>, keyword: &str) -> Result<Option<Marked>, String> {
             "`{keyword}` is `omit`, `optional` or `required`, alone or per operation"
         )),
     };
-    match form.and_then(|form| form.get("transition")) {
+    match form.get("transition") {
         None => Ok(Some(Marked {
-            mark: plain(form)?,
+            mark: plain(Some(form))?,
             transition: None,
         })),
         // A transition announces what will be; until then, what was holds.
         Some(transition) => {
-            let to = transition
-                .get("to")
-                .and_then(Value::as_str)
-                .unwrap_or("something else");
-            let why = transition.get("description").and_then(Value::as_str);
-            let text = why.map_or_else(
+            let to = transition.text("to").unwrap_or("something else");
+            let text = transition.text("description").map_or_else(
                 || format!("Will become `{to}`."),
                 |why| format!("Will become `{to}`: {why}"),
             );
@@ -95,11 +97,18 @@ fn read(form: Option<&Value>, keyword: &str) -> Result<Option<Marked>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::tree::Tree;
+    use serde_json::{Value, json};
+
+    fn marked(property: &Value, view: &View) -> Result<Option<Marked>, String> {
+        let mut tree = Tree::default();
+        let root = crate::parse::parse("a.json", &property.to_string(), &mut tree).unwrap();
+        mark(tree.at(root), view)
+    }
 
     fn request(verb: &str, marks: Value) -> Option<Mark> {
         let property = json!({ "ucp_request": marks });
-        mark(&property, &View::Request(verb.into()))
+        marked(&property, &View::Request(verb.into()))
             .unwrap()
             .map(|marked| marked.mark)
     }
@@ -118,11 +127,11 @@ mod tests {
             None
         );
         assert_eq!(
-            mark(&json!({"ucp_request": "omit"}), &View::Response),
+            marked(&json!({"ucp_request": "omit"}), &View::Response),
             Ok(None)
         );
         assert_eq!(
-            mark(&json!({"ucp_response": "omit"}), &View::Response)
+            marked(&json!({"ucp_response": "omit"}), &View::Response)
                 .unwrap()
                 .map(|marked| marked.mark),
             Some(Mark::Omit)
@@ -136,7 +145,7 @@ mod tests {
         let long = json!({ "ucp_request": { "update": transition } });
         let short = json!({ "ucp_request": transition });
         for property in [long, short] {
-            let marked = mark(&property, &View::Request("update".into()))
+            let marked = super::tests::marked(&property, &View::Request("update".into()))
                 .unwrap()
                 .unwrap();
             assert_eq!(marked.mark, Mark::Required);
@@ -150,7 +159,7 @@ mod tests {
     #[test]
     fn refuses_other_words() {
         assert!(
-            mark(
+            marked(
                 &json!({"ucp_request": "hidden"}),
                 &View::Request("create".into())
             )

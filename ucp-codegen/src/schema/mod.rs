@@ -12,12 +12,13 @@ mod marks;
 mod share;
 
 use crate::diagnostics::{Code, Diagnostics};
-use crate::source::{Place, Source};
+use crate::source::Source;
+use crate::tree::{At, Place};
 pub(crate) use check::{Check, Literal};
-use layers::{Alternatives, Merged};
+use layers::{Alternatives, Merged, Types};
 pub(crate) use marks::View;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// How deep schemas may lie in each other: far beyond what contracts do, far within what a stack holds.
@@ -151,6 +152,17 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Whether a rule of a member or of the object as a whole says something, where `known` tells of
+    /// other types.
+    pub(crate) fn demands(&self, known: &impl Fn(&NodeId) -> bool) -> bool {
+        let fields = match &self.shape {
+            Shape::Object(fields) => fields.as_slice(),
+            Shape::Vocabulary(_) | Shape::Union { .. } => &[],
+        };
+        let fields = fields.iter().flat_map(|field| &field.checks);
+        fields.chain(&self.checks).any(|check| check.says(known))
+    }
+
     /// The rules of the members, then those of the object as a whole.
     pub(crate) fn all_checks(&self) -> Vec<Check<NodeId>> {
         let mut checks = Vec::new();
@@ -187,15 +199,15 @@ impl Graph {
 
     /// The definition that a set of places comes from, when the contract names one: the definition
     /// itself, or the base of a composition.
-    pub(crate) fn definition<'p>(&'p self, places: &'p [Place]) -> Option<&'p Place> {
+    pub(crate) fn definition(&self, source: &Source, places: &[Place]) -> Option<Place> {
         let composed = self
             .compositions
             .iter()
             .find(|composition| composition.covers(places));
         composed
-            .map(|composition| &composition.base)
+            .map(|composition| composition.base)
             .or_else(|| match places {
-                [place] if is_definition(place) => Some(place),
+                [place] if is_definition(source.at(*place)) => Some(*place),
                 _ => None,
             })
     }
@@ -212,30 +224,33 @@ impl Graph {
 
 /// Reads schemas into a graph.
 pub(crate) struct Reader<'a> {
-    pub(crate) source: &'a mut Source,
+    pub(crate) source: &'a Source,
     pub(crate) diagnostics: &'a mut Diagnostics,
     compositions: Vec<Composition>,
     nodes: Vec<Node>,
-    known: HashMap<(Vec<Place>, View), Type>,
-    closures: HashMap<Place, Rc<BTreeSet<Place>>>,
-    merged: HashMap<(Vec<Place>, View), Rc<Merged>>,
+    known: FxHashMap<(Vec<Place>, View), Type>,
+    closures: FxHashMap<Place, Rc<FxHashSet<Place>>>,
+    merged: FxHashMap<(Vec<Place>, View), Rc<Merged>>,
+    /// What is the same in every view.
+    unmarked: FxHashMap<Vec<Place>, Rc<Merged>>,
     /// The types that are being read, the outermost first.
     open: Vec<(Vec<Place>, View)>,
-    checked: BTreeSet<Place>,
+    checked: FxHashSet<Place>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(source: &'a mut Source, diagnostics: &'a mut Diagnostics) -> Self {
+    pub(crate) fn new(source: &'a Source, diagnostics: &'a mut Diagnostics) -> Self {
         Self {
             source,
             diagnostics,
             compositions: Vec::new(),
             nodes: Vec::new(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             open: Vec::new(),
-            closures: HashMap::new(),
-            merged: HashMap::new(),
-            checked: BTreeSet::new(),
+            closures: FxHashMap::default(),
+            merged: FxHashMap::default(),
+            unmarked: FxHashMap::default(),
+            checked: FxHashSet::default(),
         }
     }
 
@@ -246,7 +261,7 @@ impl<'a> Reader<'a> {
 
     /// Ends reading: views that agree are shared.
     pub(crate) fn finish(self) -> Graph {
-        let shared = share::share(&self.nodes);
+        let shared = share::share(self.source, &self.nodes);
         Graph {
             nodes: self.nodes,
             compositions: self.compositions,
@@ -255,29 +270,20 @@ impl<'a> Reader<'a> {
     }
 
     /// The branches of a body that is `oneOf` alternatives; the body itself when it is not.
-    pub(crate) fn branches(&mut self, place: &Place) -> Vec<Place> {
+    pub(crate) fn branches(&self, place: Place) -> Vec<Place> {
         let place = self.target(place);
-        let branches = self.alternatives(&place);
+        let branches: Vec<Place> = alternatives(self.source.at(place))
+            .map(|branch| self.target(branch))
+            .collect();
         if branches.is_empty() {
             return vec![place];
         }
-        branches.iter().map(|branch| self.target(branch)).collect()
-    }
-
-    /// The places of a schema's `oneOf` branches.
-    pub(crate) fn alternatives(&self, place: &Place) -> Vec<Place> {
-        let branches = self
-            .source
-            .value(place)
-            .and_then(|value| value.get("oneOf"));
-        let count = branches.and_then(Value::as_array).map_or(0, Vec::len);
-        let at = place.child("oneOf");
-        (0..count).map(|index| at.child(index)).collect()
+        branches
     }
 
     /// Whether a schema is an error envelope: `ucp.status` can only be `error`.
-    pub(crate) fn is_error(&mut self, place: &Place) -> bool {
-        let merged = self.merge(std::slice::from_ref(place), &View::Response);
+    pub(crate) fn is_error(&mut self, place: Place) -> bool {
+        let merged = self.merge(&[place], &View::Response);
         let Some(ucp) = merged
             .properties
             .get("ucp")
@@ -293,11 +299,13 @@ impl<'a> Reader<'a> {
         else {
             return false;
         };
-        self.merge(&status, &View::Response)
-            .constant
-            .as_ref()
-            .and_then(Value::as_str)
-            == Some("error")
+        let status = self.merge(&status, &View::Response);
+        self.constant(&status) == Some("error")
+    }
+
+    /// The string that is the only value.
+    fn constant(&self, merged: &Merged) -> Option<&'a str> {
+        self.source.at(merged.constant?).as_str()
     }
 
     /// The type that a schema describes in a view.
@@ -313,7 +321,7 @@ impl<'a> Reader<'a> {
         }
         if self.open.len() >= DEEPEST {
             if let Some(place) = key.0.first() {
-                self.too_deep(place);
+                self.too_deep(*place);
             }
             return Type::Any;
         }
@@ -321,8 +329,8 @@ impl<'a> Reader<'a> {
         let mut merged = self.merge(&places, view);
         if let Some(composition) = self.compositions.iter().find(|it| it.covers(&places)) {
             // What is composed reads like its base, not like the last extension.
-            let base = composition.base.clone();
-            let docs = self.merge(std::slice::from_ref(&base), view).docs.clone();
+            let base = composition.base;
+            let docs = self.merge(&[base], view).docs.clone();
             Rc::make_mut(&mut merged).docs = docs;
         }
         let ty = self.classify(&key, &merged, false);
@@ -334,9 +342,9 @@ impl<'a> Reader<'a> {
     /// The set of places that identify a type: references followed, compositions put in, and what
     /// another place of the set includes left out.
     fn identity(&mut self, places: &[Place]) -> Vec<Place> {
-        let mut targets: Vec<Place> = Vec::new();
+        let mut targets: Vec<Place> = Vec::with_capacity(places.len());
         for place in places {
-            let target = self.target(place);
+            let target = self.target(*place);
             if !targets.contains(&target) {
                 targets.push(target);
             }
@@ -347,10 +355,13 @@ impl<'a> Reader<'a> {
                 .iter()
                 .find(|composition| composition.base == *one)
         {
-            targets.extend(composition.overlays.iter().cloned());
+            targets.extend(composition.overlays.iter().copied());
         }
-        let closures: Vec<Rc<BTreeSet<Place>>> =
-            targets.iter().map(|target| self.closure(target)).collect();
+        if targets.len() < 2 {
+            return targets;
+        }
+        let closures: Vec<Rc<FxHashSet<Place>>> =
+            targets.iter().map(|target| self.closure(*target)).collect();
         let included = |place: &Place| {
             targets
                 .iter()
@@ -360,84 +371,70 @@ impl<'a> Reader<'a> {
         targets
             .iter()
             .filter(|place| !included(place))
-            .cloned()
+            .copied()
             .collect()
     }
 
     /// Follows a schema that says nothing but `$ref`, or an `allOf` of only one. A `type` beside them
     /// that the target states too says nothing.
-    fn target(&mut self, place: &Place) -> Place {
-        let mut seen = vec![place.clone()];
-        while let Some(here) = seen.last().cloned() {
-            let Some(Value::Object(schema)) = self.source.value(&here) else {
-                return here;
-            };
-            if schema.keys().any(|keyword| {
-                !layers::is_annotation(keyword)
-                    && !["$ref", "allOf", "type"].contains(&keyword.as_str())
-            }) {
-                return here;
-            }
-            let stated = schema.get("type").cloned();
-            let next = match (
-                schema.get("$ref").and_then(Value::as_str),
-                schema.get("allOf").and_then(Value::as_array),
-            ) {
-                (Some(reference), None) => {
-                    let reference = reference.to_owned();
-                    self.source.resolve(&here, &reference, self.diagnostics)
+    fn target(&self, place: Place) -> Place {
+        let mut here = place;
+        let mut seen: Vec<Place> = Vec::new();
+        loop {
+            let schema = self.source.at(here);
+            let (mut reference, mut all_of, mut stated) = (None, None, None);
+            for (keyword, value) in schema.members() {
+                match keyword {
+                    "$ref" => reference = Some(value),
+                    "allOf" => all_of = Some(value),
+                    "type" => stated = Some(value),
+                    keyword if layers::is_annotation(keyword) => {}
+                    _ => return here,
                 }
-                (None, Some(branches)) if branches.len() == 1 => Some(here.child("allOf").child(0)),
+            }
+            let reference = reference.filter(|value| value.is_text());
+            let next = match (reference, all_of.filter(|value| value.is_list())) {
+                (Some(_), None) => self.source.target(here),
+                (None, Some(branches)) => {
+                    let mut branches = branches.items();
+                    match (branches.next(), branches.next()) {
+                        (Some(only), None) => Some(only.place),
+                        _ => None,
+                    }
+                }
                 _ => None,
+            };
+            let states = |next: Place| {
+                stated.is_none_or(|stated| self.source.at(next).get("type") == Some(stated))
             };
             match next {
                 // Merging reports the cycle.
-                Some(next) if !seen.contains(&next) && self.states(&next, stated.as_ref()) => {
-                    seen.push(next);
+                Some(next) if next != here && !seen.contains(&next) && states(next) => {
+                    seen.push(here);
+                    here = next;
                 }
                 _ => return here,
             }
         }
-        place.clone()
-    }
-
-    /// Whether a schema itself states this `type`.
-    fn states(&self, place: &Place, ty: Option<&Value>) -> bool {
-        let value = self.source.value(place);
-        ty.is_none_or(|ty| value.and_then(|value| value.get("type")) == Some(ty))
     }
 
     /// The places that a schema includes by `$ref` and `allOf`, itself left out.
-    pub(crate) fn closure(&mut self, place: &Place) -> Rc<BTreeSet<Place>> {
-        if let Some(known) = self.closures.get(place) {
+    pub(crate) fn closure(&mut self, place: Place) -> Rc<FxHashSet<Place>> {
+        if let Some(known) = self.closures.get(&place) {
             return Rc::clone(known);
         }
-        let mut closure: BTreeSet<Place> = BTreeSet::new();
-        let mut open = vec![place.clone()];
+        let mut closure: FxHashSet<Place> = FxHashSet::default();
+        let mut open = vec![place];
         while let Some(place) = open.pop() {
-            let (reference, branches) = match self.source.value(&place) {
-                Some(Value::Object(schema)) => (
-                    schema
-                        .get("$ref")
-                        .and_then(Value::as_str)
-                        .map(ToOwned::to_owned),
-                    schema
-                        .get("allOf")
-                        .and_then(Value::as_array)
-                        .map_or(0, Vec::len),
-                ),
-                _ => (None, 0),
-            };
-            let included = reference
-                .and_then(|reference| self.source.resolve(&place, &reference, self.diagnostics));
-            let all_of = place.child("allOf");
-            let children = included
+            let children = self
+                .source
+                .target(place)
                 .into_iter()
-                .chain((0..branches).map(|index| all_of.child(index)));
-            open.extend(children.filter(|child| closure.insert(child.clone())));
+                .chain(layers::branches(self.source.at(place), "allOf"));
+            open.extend(children.filter(|child| closure.insert(*child)));
         }
         let closure = Rc::new(closure);
-        self.closures.insert(place.clone(), Rc::clone(&closure));
+        self.closures.insert(place, Rc::clone(&closure));
         closure
     }
 
@@ -480,14 +477,14 @@ impl<'a> Reader<'a> {
         if let Some(Alternatives { places }) = merged.alternatives.first() {
             return self.alternative(key, places, merged, not_null);
         }
-        if let Some(Value::String(constant)) = &merged.constant {
-            return Type::Constant(constant.clone());
+        if let Some(constant) = self.constant(merged) {
+            return Type::Constant(constant.to_owned());
         }
         if let Some(values) = &merged.vocabulary {
             let shape = Shape::Vocabulary(values.clone());
             return Type::Node(self.allocate(key, not_null, shape, merged.docs.clone()));
         }
-        match types.first().map(String::as_str) {
+        match types.names().next() {
             _ if types.len() > 1 => Type::Any,
             Some("string") => Type::String,
             Some("boolean") => Type::Boolean,
@@ -517,12 +514,12 @@ impl<'a> Reader<'a> {
     ) -> Type {
         let (null, others): (Vec<Place>, Vec<Place>) = places
             .iter()
-            .cloned()
-            .partition(|place| self.is_null(place, &key.1));
+            .copied()
+            .partition(|place| self.is_null(*place, &key.1));
         let nullable = not_null || !null.is_empty();
         let ty = match others.as_slice() {
             // A union of one arm is open still: others may come.
-            [one] if !null.is_empty() => match self.type_of(std::slice::from_ref(one), &key.1) {
+            [one] if !null.is_empty() => match self.type_of(&[*one], &key.1) {
                 Type::Nullable(inner) if nullable => *inner,
                 ty => ty,
             },
@@ -540,17 +537,17 @@ impl<'a> Reader<'a> {
         let Alternatives { places } = merged.alternatives.first()?;
         let others: Vec<Place> = places
             .iter()
-            .filter(|place| !self.is_null(place, view))
-            .cloned()
+            .filter(|place| !self.is_null(**place, view))
+            .copied()
             .collect();
         match others.as_slice() {
-            [one] if places.len() > 1 => Some(one.clone()),
+            [one] if places.len() > 1 => Some(*one),
             _ => None,
         }
     }
 
-    fn is_null(&mut self, place: &Place, view: &View) -> bool {
-        let types = self.merge(std::slice::from_ref(place), view).types(self);
+    fn is_null(&mut self, place: Place, view: &View) -> bool {
+        let types = self.merge(&[place], view).types(self);
         types.len() == 1 && types.contains("null")
     }
 
@@ -585,8 +582,8 @@ impl<'a> Reader<'a> {
                 Type::Constant(_) => Vec::new(),
                 ty => self.checks(&property.places, &key.1, ty),
             };
-            let docs = self.docs(&property.places, property.transition.clone());
-            let origin = property.places.last().cloned();
+            let docs = self.docs(&property.places, &key.1, property.transition.clone());
+            let origin = property.places.last().copied();
             fields.push(Field {
                 name: name.clone(),
                 ty,
@@ -611,10 +608,10 @@ impl<'a> Reader<'a> {
         let view = &key.1;
         let merged: Vec<Rc<Merged>> = alternatives
             .iter()
-            .map(|place| self.merge(std::slice::from_ref(place), view))
+            .map(|place| self.merge(&[*place], view))
             .collect();
-        let kinds: Vec<BTreeSet<String>> = merged.iter().map(|merged| merged.types(self)).collect();
-        let only = |kinds: &BTreeSet<String>, kind: &str| kinds.len() == 1 && kinds.contains(kind);
+        let kinds: Vec<Types> = merged.iter().map(|merged| merged.types(self)).collect();
+        let only = |kinds: &Types, kind: &str| kinds.len() == 1 && kinds.contains(kind);
 
         // One value or a list of the same.
         if let ([one, many], [_, list]) = (kinds.as_slice(), merged.as_slice())
@@ -623,7 +620,7 @@ impl<'a> Reader<'a> {
             && let [first, _] = alternatives.as_slice()
         {
             let items = list.items.clone();
-            let single = self.type_of(std::slice::from_ref(first), view);
+            let single = self.type_of(&[*first], view);
             let item = self.type_of(&items, view);
             return if single == item {
                 Type::OneOrMany(Box::new(single))
@@ -694,7 +691,7 @@ impl<'a> Reader<'a> {
         );
         let mut arms = Vec::new();
         for (index, place) in alternatives.iter().enumerate() {
-            let ty = self.type_of(std::slice::from_ref(place), view);
+            let ty = self.type_of(&[*place], view);
             let value = tag
                 .as_ref()
                 .and_then(|tag| constants.get(index)?.get(tag).cloned());
@@ -716,29 +713,31 @@ impl<'a> Reader<'a> {
         let mut constants = BTreeMap::new();
         for (name, property) in &merged.properties {
             if merged.required.contains(name)
-                && let Some(Value::String(constant)) = &self.merge(&property.places, view).constant
+                && let merged = self.merge(&property.places, view)
+                && let Some(constant) = self.constant(&merged)
             {
-                constants.insert(name.clone(), constant.clone());
+                constants.insert(name.clone(), constant.to_owned());
             }
         }
         constants
     }
 
     /// What the places of a property say for people.
-    fn docs(&mut self, places: &[Place], transition: Option<String>) -> Docs {
-        let mut docs = self.merge(places, &View::Response).docs.clone();
+    fn docs(&mut self, places: &[Place], view: &View, transition: Option<String>) -> Docs {
+        // Marks have no part in it, so that the view is the one at hand.
+        let mut docs = self.merge(places, view).docs.clone();
         docs.facts.extend(transition);
         docs
     }
 
-    fn too_deep(&mut self, place: &Place) {
+    fn too_deep(&mut self, place: Place) {
         let message = format!("the schema lies more than {DEEPEST} schemas deep in others");
         self.problem(place, Code::Schema, message, None);
     }
 
     fn problem(
         &mut self,
-        place: &Place,
+        place: Place,
         code: Code,
         message: impl Into<String>,
         hint: Option<String>,
@@ -785,10 +784,21 @@ impl Composition {
     }
 }
 
+/// The places of a schema's `oneOf` branches.
+pub(crate) fn alternatives(schema: At<'_>) -> impl Iterator<Item = Place> {
+    layers::branches(schema, "oneOf")
+}
+
 /// Whether a place is one that a contract names: a file, a definition, a component.
-pub(crate) fn is_definition(place: &Place) -> bool {
-    match place.pointer.rsplit_once('/') {
-        None => true,
-        Some((parent, _)) => parent.ends_with("/$defs") || parent == "/components/schemas",
+pub(crate) fn is_definition(at: At<'_>) -> bool {
+    let Some(around) = at.parent() else {
+        return true;
+    };
+    match around.name() {
+        Some("$defs") => true,
+        Some("schemas") => around.parent().is_some_and(|at| {
+            at.name() == Some("components") && at.parent().is_some_and(|at| at.parent().is_none())
+        }),
+        _ => false,
     }
 }

@@ -2,18 +2,19 @@
 //! stand inline at members of one name.
 
 use super::{Check, Node, NodeId, Shape, Type, is_definition};
-use crate::source::Place;
-use std::collections::HashMap;
+use crate::source::Source;
+use crate::tree::Place;
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// For each node, the first node that is alike: of the same places, with the same shape and rules, and
 /// with alike nodes below. Refines a partition until it is stable, so recursion is no obstacle.
-pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
+pub(super) fn share(source: &Source, nodes: &[Node]) -> Vec<NodeId> {
     // Nodes begin alike when they come from the same places and look alike on the surface.
     let mut classes: Vec<usize> = partition(
         nodes
             .iter()
-            .map(|node| (origin(node), surface(&node.shape), rules(node))),
+            .map(|node| (origin(source, node), surface(&node.shape), rules(node))),
     );
     loop {
         let refined = partition(nodes.iter().zip(&classes).map(|(node, class)| {
@@ -28,7 +29,7 @@ pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
         }
         classes = refined;
     }
-    let mut first: HashMap<usize, NodeId> = HashMap::new();
+    let mut first: FxHashMap<usize, NodeId> = FxHashMap::default();
     classes
         .iter()
         .enumerate()
@@ -41,21 +42,18 @@ pub(super) fn share(nodes: &[Node]) -> Vec<NodeId> {
 enum Origin<'n> {
     Places(&'n [Place]),
     /// A vocabulary that no definition names, by its member.
-    Member(String),
+    Member(&'n str),
 }
 
-fn origin(node: &Node) -> Origin<'_> {
-    match (&node.shape, node.places.as_slice()) {
-        (Shape::Vocabulary(_), [place]) if !is_definition(place) => {
-            match (place.parent(), place.last()) {
-                (Some(parent), Some(member)) if parent.pointer.ends_with("/properties") => {
-                    Origin::Member(member)
-                }
-                _ => Origin::Places(&node.places),
-            }
+fn origin<'n>(source: &'n Source, node: &'n Node) -> Origin<'n> {
+    if let (Shape::Vocabulary(_), [place]) = (&node.shape, node.places.as_slice()) {
+        let at = source.at(*place);
+        let around = at.parent().and_then(|around| around.name());
+        if let (false, Some("properties"), Some(member)) = (is_definition(at), around, at.name()) {
+            return Origin::Member(member);
         }
-        (_, places) => Origin::Places(places),
     }
+    Origin::Places(&node.places)
 }
 
 fn count(classes: &[usize]) -> usize {
@@ -63,7 +61,7 @@ fn count(classes: &[usize]) -> usize {
 }
 
 fn partition<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
-    let mut known: HashMap<K, usize> = HashMap::new();
+    let mut known: FxHashMap<K, usize> = FxHashMap::default();
     keys.map(|key| {
         let next = known.len();
         *known.entry(key).or_insert(next)

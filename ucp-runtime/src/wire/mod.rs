@@ -1,12 +1,12 @@
 //! How generated types meet JSON: reading what arrived without losing any of it, writing what is
 //! sent in one order.
 //!
-//! Generated structs implement [`Object`], generated vocabularies [`Vocabulary`], generated unions
-//! [`Union`]; [`impl_object!`](crate::impl_object), [`impl_vocabulary!`](crate::impl_vocabulary) and
-//! [`impl_union!`](crate::impl_union) derive [`serde::Serialize`], [`serde::Deserialize`] and
-//! [`Debug`](std::fmt::Debug) from those. Reading goes through a [`serde_json::Value`] rather than
+//! Generated structs implement [`Object`] by [`object!`](crate::object), generated vocabularies
+//! [`Vocabulary`] by [`vocabulary!`](crate::vocabulary), each from a table of what they hold; generated
+//! unions implement [`Union`]. [`serde::Serialize`], [`serde::Deserialize`] and
+//! [`Debug`](std::fmt::Debug) follow from those. Reading goes through a [`serde_json::Value`] rather than
 //! through serde's visitors: a union is then decided by what it carries instead of by trial, every
-//! error names its JSON path, and the code that each type adds is a line a member.
+//! error names its JSON path, and each type adds little code.
 //!
 //! # What reading forgives
 //!
@@ -37,10 +37,12 @@ pub use read::{
     read_body, tag,
 };
 #[doc(hidden)]
-pub use read::{read_object, read_union, read_vocabulary};
+pub use read::{next_name, read_object, read_union, read_vocabulary};
 pub use types::{OneOrMany, SafeInteger, UnknownObject, UnknownValue};
 pub use write::{Sink, serialize};
 
 /// The members of a JSON object that its type does not declare, kept and written back.
 pub type Map = serde_json::Map<String, serde_json::Value>;
+#[doc(hidden)]
+pub use crate::{object, setters, vocabulary};
 pub use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Reading JSON values into types.
 
 use super::path::Segment;
-use super::{DecodeError, JsonPath, Map, Note, UnknownObject, UnknownValue};
+use super::{DecodeError, JsonPath, Map, Note, SafeInteger, UnknownObject, UnknownValue};
 use serde::de::Error as _;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -221,6 +221,25 @@ impl Members<'_> {
         }
     }
 
+    /// As [`required`](Self::required), for an integer that is refused beyond 2^53.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] when it is missing or does not fit.
+    pub fn safe(&mut self, name: &'static str) -> Result<i64, DecodeError> {
+        self.required(name).map(SafeInteger::get)
+    }
+
+    /// As [`optional`](Self::optional), for an integer that is refused beyond 2^53.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] when it is there and does not fit.
+    pub fn optional_safe(&mut self, name: &'static str) -> Result<Option<i64>, DecodeError> {
+        let integer = self.optional(name)?;
+        Ok(integer.map(SafeInteger::get))
+    }
+
     /// A required member whose only value is `value`; the type has no field for it.
     ///
     /// # Errors
@@ -251,6 +270,12 @@ impl Members<'_> {
             std::mem::take(&mut self.map)
         }
     }
+}
+
+/// The next of an object's member names; what [`object!`](crate::object) reads and writes by.
+#[doc(hidden)]
+pub fn next_name(names: &mut std::slice::Iter<'static, &'static str>) -> &'static str {
+    names.next().copied().unwrap_or_default()
 }
 
 /// Reads a generated struct; what [`impl_object!`](crate::impl_object) calls.

@@ -21,17 +21,61 @@ pub trait Sink {
         value: &T,
     ) -> Result<(), Self::Error>;
 
+    /// Writes a member that is always there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the sink reports.
+    fn required<T: Serialize + Debug + ?Sized>(
+        &mut self,
+        name: &str,
+        value: &T,
+    ) -> Result<(), Self::Error> {
+        self.put(name, value)
+    }
+
     /// Writes a member unless it is absent.
     ///
     /// # Errors
     ///
     /// Whatever the sink reports.
-    fn put_optional<T: Serialize + Debug>(
+    fn optional<T: Serialize + Debug>(
         &mut self,
         name: &str,
         value: &Option<T>,
     ) -> Result<(), Self::Error> {
         value.as_ref().map_or(Ok(()), |value| self.put(name, value))
+    }
+
+    /// Writes a member unless it is absent; it may be `null`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the sink reports.
+    fn nullable<T: Serialize + Debug>(
+        &mut self,
+        name: &str,
+        value: &Option<Option<T>>,
+    ) -> Result<(), Self::Error> {
+        self.optional(name, value)
+    }
+
+    /// Writes an integer that is always there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the sink reports.
+    fn safe(&mut self, name: &str, value: &i64) -> Result<(), Self::Error> {
+        self.put(name, value)
+    }
+
+    /// Writes an integer unless it is absent.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the sink reports.
+    fn optional_safe(&mut self, name: &str, value: &Option<i64>) -> Result<(), Self::Error> {
+        self.optional(name, value)
     }
 
     /// Writes the members that the type does not declare. One that a caller gave a declared name

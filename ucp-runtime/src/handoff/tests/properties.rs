@@ -46,10 +46,10 @@ impl wire::Object for Checkout {
         sink.put("ucp", &self.ucp)?;
         sink.put("id", &self.id)?;
         sink.put("status", &self.status)?;
-        sink.put_optional("messages", &self.messages)?;
-        sink.put_optional("continue_url", &self.continue_url)?;
-        sink.put_optional("expires_at", &self.expires_at)?;
-        sink.put_optional("order", &self.order)?;
+        sink.optional("messages", &self.messages)?;
+        sink.optional("continue_url", &self.continue_url)?;
+        sink.optional("expires_at", &self.expires_at)?;
+        sink.optional("order", &self.order)?;
         sink.put_rest(&self.rest, Self::MEMBERS)
     }
 }
@@ -77,8 +77,8 @@ impl wire::Object for Envelope {
 
     fn write_members<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         sink.put("version", &self.version)?;
-        sink.put_optional("status", &self.status)?;
-        sink.put_optional("services", &self.services)?;
+        sink.optional("status", &self.status)?;
+        sink.optional("services", &self.services)?;
         sink.put_rest(&self.rest, Self::MEMBERS)
     }
 }
