@@ -10,11 +10,11 @@ use std::time::Duration;
 use support::script::{
     Answer, Complete, Create, Scripted, Search, Update, answer, broken, failure,
 };
-use support::{GetCheckout, PROFILE, RELEASE};
+use support::{GetCheckout, RELEASE};
 use ucp_runtime::error::{BodyProblem, Conflict, RequestError};
 use ucp_runtime::serde_json::{Value, json};
 use ucp_runtime::{
-    Agent, Attempt, Attempted, Call, Error, Guard, Handoff, Host, Merchant, OutcomeUnknown, Retry,
+    Attempt, Attempted, Call, Error, Guard, Handoff, Host, Merchant, OutcomeUnknown, Retry,
 };
 
 const CREATE: &str = "POST /checkout-sessions";
@@ -387,10 +387,11 @@ async fn an_old_record_is_read_and_not_repeated() {
 
 #[cfg(feature = "sqlite")]
 mod on_a_disk {
+    use super::support::PROFILE;
     use super::*;
     use std::path::Path;
-    use ucp_runtime::BoxError;
     use ucp_runtime::journal::{Seal, SealedJournal, SqliteJournal};
+    use ucp_runtime::{Agent, BoxError};
 
     fn paying() -> Value {
         json!({"payment": {"instruments": [{"credential": {"token": "tok_SECRET"}}]}})
