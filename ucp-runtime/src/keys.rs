@@ -3,9 +3,12 @@
 use crate::agent::Agent;
 use crate::discovery;
 use crate::error::Error;
+use crate::identity::ProfileUrl;
 use crate::profile::{PublishedKey, PublishedKeys};
-use crate::transport::BoxFuture;
+use crate::signatures::BusinessKeys;
+use crate::transport::{BoxError, BoxFuture};
 use std::sync::Arc;
+use url::Url;
 
 /// Finds the keys that a merchant publishes. An [`Agent`] is one: it takes them from the merchant's
 /// profile, from the cache where it can. [`PublishedKeys`] is one too: the same keys for everyone.
@@ -78,5 +81,20 @@ impl KeySource for Agent {
 
     fn refresh<'a>(&'a self, origin: &'a str) -> BoxFuture<'a, Result<Arc<PublishedKeys>, Error>> {
         Box::pin(discovery::keys(self, origin, true))
+    }
+}
+
+/// Webhooks are verified by the same keys as answers.
+impl BusinessKeys for Agent {
+    fn keys<'a>(
+        &'a self,
+        business: &'a ProfileUrl,
+        unknown: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<PublishedKeys, BoxError>> {
+        Box::pin(async move {
+            let origin = Url::parse(business.as_str())?.origin().ascii_serialization();
+            let keys = discovery::keys(self, &origin, unknown.is_some()).await?;
+            Ok(PublishedKeys::clone(&keys))
+        })
     }
 }

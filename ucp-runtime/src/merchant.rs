@@ -3,9 +3,11 @@
 use crate::agent::Agent;
 use crate::discovery::Found;
 use crate::endpoint;
-use crate::error::Error;
+use crate::error::{ConfigError, Error};
+use crate::identity::ProfileUrl;
 use crate::negotiation::Negotiated;
 use crate::profile::Profile;
+use crate::signatures::Business;
 use std::fmt;
 use std::sync::Arc;
 
@@ -137,6 +139,17 @@ impl Merchant {
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         Some(&self.discovered()?.profile)
+    }
+
+    /// The merchant as the business of the orders placed with it: to be kept with each, so that
+    /// [`WebhookVerifier`](crate::signatures::WebhookVerifier) takes their webhooks from nobody else.
+    ///
+    /// # Errors
+    ///
+    /// None for an origin that [`Agent::connect`] or [`Merchant::at`] took.
+    pub fn business(&self) -> Result<Business, ConfigError> {
+        let profile = format!("{}/.well-known/ucp", self.origin());
+        Ok(Business::new(ProfileUrl::new(&profile)?, self.version()))
     }
 
     fn discovered(&self) -> Option<&Found> {

@@ -186,8 +186,9 @@ impl PlatformProfileBuilder {
         self
     }
 
-    /// Publishes a public signature key: a [`PublicJwk`], or a JSON object that is one. Several may
-    /// be published, so that one can be replaced by another.
+    /// Publishes a public signature key: the [`PublicKey`](crate::signatures::PublicKey) of what the
+    /// agent signs with, a [`PublicJwk`], or a JSON object that is one. Several may be published, so
+    /// that one can be replaced by another.
     pub fn public_key<K>(mut self, key: K) -> Self
     where
         K: TryInto<PublicJwk, Error: Into<JwkError>>,

@@ -1,6 +1,7 @@
 //! A public key to publish, as a JWK (RFC 7517) that cannot hold a private member.
 
 use crate::profile::PRIVATE;
+use crate::signatures::PublicKey;
 use crate::wire::{Map, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -159,6 +160,14 @@ impl TryFrom<Value> for PublicJwk {
     }
 }
 
+impl TryFrom<&PublicKey> for PublicJwk {
+    type Error = JwkError;
+
+    fn try_from(key: &PublicKey) -> Result<Self, JwkError> {
+        Self::new(Value::Object(key.to_jwk()))
+    }
+}
+
 impl fmt::Debug for PublicJwk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let crv = self.members.get("crv").and_then(Value::as_str);
@@ -190,6 +199,22 @@ mod tests {
             };
         }
         jwk
+    }
+
+    #[test]
+    fn takes_the_public_half_of_each_kind_of_key() {
+        use crate::signatures::{Algorithm, SigningKey};
+        for (algorithm, bytes) in [
+            (Algorithm::Es256, &[7; 32][..]),
+            (Algorithm::Es384, &[7; 48]),
+            (Algorithm::Ed25519, &[7; 32]),
+        ] {
+            let key = SigningKey::from_scalar(algorithm, bytes).unwrap();
+            let public = key.public_key();
+            let jwk = PublicJwk::try_from(public).unwrap();
+            assert_eq!(jwk.kid(), public.thumbprint());
+            assert_eq!(*jwk.members(), public.to_jwk());
+        }
     }
 
     #[test]

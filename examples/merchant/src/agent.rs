@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use axum::http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
+use ucp_runtime::profile::PublishedKeys;
 use url::{Host, Url};
 
 use crate::answer::Answer;
@@ -28,6 +29,8 @@ pub(crate) struct Agent {
     pub(crate) webhook: Option<Url>,
     /// The capabilities in common.
     pub(crate) common: BTreeSet<&'static str>,
+    /// The keys that it signs with.
+    pub(crate) keys: PublishedKeys,
 }
 
 /// Fetches profiles and keeps them for a while.
@@ -147,5 +150,7 @@ fn read(url: &Url, body: &[u8]) -> Result<Agent, Answer> {
         profile: url.to_string(),
         webhook,
         common: profile::negotiate(&document),
+        // This release calls them so; a later one's `keys` are not looked at.
+        keys: PublishedKeys::from_jwk_set(&json!({ "keys": document["signing_keys"] })),
     })
 }

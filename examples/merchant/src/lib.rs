@@ -22,6 +22,9 @@
 //! off each item), `FIVEOFF`, `FREESHIP` and the expired `WINTER20`, shipping (`standard` 500,
 //! `express` 1500) or pickup at `store_1`, 10 % tax once the destination is known, and any token
 //! but `tok_decline`.
+//!
+//! It signs all answers under its endpoint and all webhooks. [`Builder::signatures`] says which
+//! requests must be signed.
 
 #![allow(
     clippy::indexing_slicing,
@@ -46,6 +49,7 @@ pub mod profile;
 pub mod script;
 mod service;
 mod shop;
+mod signatures;
 pub mod validate;
 pub mod webhooks;
 
@@ -60,15 +64,18 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::get;
 use jiff::Timestamp;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use ucp_runtime::signatures::SigningKey;
 use uuid::Uuid;
 
 pub use answer::Severity;
 pub use operation::Operation;
 pub use order::Order;
 pub use script::{Cue, Stimulus, Target};
+pub use signatures::Signatures;
 pub use webhooks::Delivery;
 
 use shop::Shop;
@@ -84,6 +91,8 @@ pub struct Builder {
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
     ids: Box<dyn FnMut() -> Uuid + Send>,
     backoff: Duration,
+    key: Option<SigningKey>,
+    signatures: Signatures,
 }
 
 impl Builder {
@@ -131,6 +140,21 @@ impl Builder {
         self
     }
 
+    /// The key that signs answers and webhooks; by default one that every sandbox has.
+    #[must_use]
+    pub fn signing_key(mut self, key: SigningKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Which requests must be signed, by a key in their agent's profile;
+    /// [`Signatures::WhenPresent`] by default.
+    #[must_use]
+    pub fn signatures(mut self, signatures: Signatures) -> Self {
+        self.signatures = signatures;
+        self
+    }
+
     /// A merchant without a server, to mount with [`Merchant::router`] under `origin`
     /// (`http://host:port`). Must be called within a tokio runtime, where its webhooks are sent.
     ///
@@ -146,6 +170,8 @@ impl Builder {
             clock: self.clock,
             backoff: self.backoff,
             agents: agent::Agents::new()?,
+            key: self.key.map_or_else(signatures::sandbox_key, Ok)?,
+            signatures: self.signatures,
             shop: Mutex::new(Shop {
                 origin,
                 catalog: catalog::Catalog::new(),
@@ -194,6 +220,8 @@ struct Inner {
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
     backoff: Duration,
     agents: agent::Agents,
+    key: SigningKey,
+    signatures: Signatures,
     shop: Mutex<Shop>,
     exchanges: Mutex<Vec<Exchange>>,
     deliveries: Mutex<Vec<Delivery>>,
@@ -235,13 +263,15 @@ impl Merchant {
             clock: Box::new(Timestamp::now),
             ids: Box::new(Uuid::new_v4),
             backoff: Duration::from_millis(200),
+            key: None,
+            signatures: Signatures::default(),
         }
     }
 
     /// Everything that the merchant serves.
     pub fn router(&self) -> Router {
         let profile = |State(merchant): State<Merchant>, headers: HeaderMap| async move {
-            profile::answer(&merchant.inner.origin, &headers)
+            profile::answer(&merchant.profile(), &headers)
         };
         Router::new()
             .route(profile::WELL_KNOWN, get(profile))
@@ -253,6 +283,11 @@ impl Merchant {
             ))
             .merge(admin::router())
             .with_state(self.clone())
+    }
+
+    /// The profile as it is published.
+    pub fn profile(&self) -> Value {
+        profile::document(&self.inner.origin, self.inner.key.public_key())
     }
 
     /// `http://host:port`.

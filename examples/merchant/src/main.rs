@@ -1,8 +1,12 @@
 //! Serves the sandbox merchant on loopback until interrupted.
 //!
-//! `merchant [--port PORT] [--seed SEED]`
+//! `merchant [--port PORT] [--seed SEED] [--signatures off|when-present|required] [--signing-key FILE]`
 
-use merchant::{Error, Merchant};
+use merchant::{Error, Merchant, Signatures};
+use ucp_runtime::signatures::SigningKey;
+
+const USAGE: &str = "usage: merchant [--port PORT] [--seed SEED] \
+    [--signatures off|when-present|required] [--signing-key FILE]";
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
@@ -13,7 +17,14 @@ async fn main() -> Result<(), Error> {
         builder = match flag.as_str() {
             "--port" => builder.port(value.parse()?),
             "--seed" => builder.seed(value.parse()?),
-            _ => return Err("usage: merchant [--port PORT] [--seed SEED]".into()),
+            "--signatures" => builder.signatures(match value.as_str() {
+                "off" => Signatures::Off,
+                "when-present" => Signatures::WhenPresent,
+                "required" => Signatures::Required,
+                _ => return Err(USAGE.into()),
+            }),
+            "--signing-key" => builder.signing_key(SigningKey::from_jwk_file(value)?),
+            _ => return Err(USAGE.into()),
         };
     }
     let running = builder.start().await?;

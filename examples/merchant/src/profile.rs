@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use ucp_runtime::signatures::PublicKey;
 
 /// The protocol release that the merchant speaks.
 pub const RELEASE: &str = "2026-04-08";
@@ -61,8 +62,8 @@ const CAPABILITIES: [(&str, &str, &str, &[&str]); 8] = [
     ),
 ];
 
-/// The merchant's profile as it is published.
-pub fn document(origin: &str) -> Value {
+/// The merchant's profile as it is published, with the key that its signatures are checked by.
+pub(crate) fn document(origin: &str, key: &PublicKey) -> Value {
     let base = format!("https://ucp.dev/{RELEASE}");
     let capabilities: Map<String, Value> = CAPABILITIES
         .iter()
@@ -103,14 +104,13 @@ pub fn document(origin: &str) -> Value {
             "capabilities": capabilities,
             "payment_handlers": payment_handlers(),
         },
-        // The public halves of the keys that sign responses and webhooks go here.
-        "signing_keys": [],
+        "signing_keys": [key.to_jwk()],
     })
 }
 
 /// Answers `GET /.well-known/ucp`, cacheable and revalidated by its digest.
-pub(crate) fn answer(origin: &str, request: &HeaderMap) -> Response {
-    let body = document(origin).to_string();
+pub(crate) fn answer(document: &Value, request: &HeaderMap) -> Response {
+    let body = document.to_string();
     let digest = Sha256::digest(&body);
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let tag = format!("\"{hex}\"");

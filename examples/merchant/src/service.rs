@@ -10,6 +10,7 @@ use axum::routing::{MethodFilter, on};
 use serde_json::Value;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use sha2::{Digest, Sha256};
+use ucp_runtime::signatures::RequestHead;
 use uuid::Uuid;
 
 use crate::answer::Answer;
@@ -17,6 +18,7 @@ use crate::idempotency::{Seen, fingerprint};
 use crate::operation::Operation;
 use crate::profile::ENDPOINT;
 use crate::shop::{Call, Outcome};
+use crate::signatures::sign_answer;
 use crate::{Exchange, Merchant, agent, lock, profile};
 
 /// The largest body that is read.
@@ -44,7 +46,7 @@ pub(crate) fn router() -> Router<Merchant> {
                     operation,
                     id,
                     method,
-                    path: uri.path().to_owned(),
+                    uri,
                     headers,
                     body,
                 };
@@ -59,7 +61,7 @@ struct Incoming {
     operation: Operation,
     id: String,
     method: Method,
-    path: String,
+    uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 }
@@ -79,6 +81,13 @@ impl Merchant {
         let profile = agent::profile_url(&request.headers)?;
         let key = check_headers(request)?;
         let agent = self.inner.agents.identify(profile, now).await?;
+        let head = RequestHead {
+            method: &request.method,
+            uri: &request.uri,
+            headers: &request.headers,
+        };
+        let signatures = self.inner.signatures;
+        signatures.judge(head, &request.body, &agent.keys, now)?;
         if !agent.common.contains(operation.capability()) {
             let content = format!("The agent does not offer {}.", operation.capability());
             let ucp = profile::envelope(&Default::default(), operation.capability());
@@ -86,7 +95,7 @@ impl Merchant {
             return Err(Answer::envelope(ucp, code, &content));
         }
 
-        let print = fingerprint(request.method.as_str(), &request.path, &request.body);
+        let print = fingerprint(request.method.as_str(), request.uri.path(), &request.body);
         let seen = |key: &str| {
             let shop = lock(&self.inner.shop);
             shop.answers.look_up(&agent.profile, key, &print)
@@ -162,7 +171,7 @@ fn settle(seen: Seen) -> Option<Result<Response, Answer>> {
     }
 }
 
-/// The headers of every answer under the endpoint. Signatures are added here.
+/// An answer under the endpoint, but for its signature.
 fn respond(status: u16, body: Bytes, retry_after: Option<u32>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
@@ -265,17 +274,16 @@ fn check_digest(given: &str, body: &[u8]) -> Result<(), Answer> {
     }
 }
 
-/// Bounds the body, and records what came and what went.
+/// Bounds the body, signs the answers under the endpoint, and records what came and what went.
 pub(crate) async fn record(
     State(merchant): State<Merchant>,
     request: Request,
     next: Next,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, LARGEST_BODY).await else {
-        let answer = Answer::refused(413, "request_too_large", "The body is too large.");
-        return respond(answer.status, json_bytes(&answer.body), None);
-    };
+    let read = axum::body::to_bytes(body, LARGEST_BODY).await;
+    let body = read.as_ref().map_or_else(|_| Bytes::new(), Bytes::clone);
+    let is_operation = parts.uri.path().starts_with(ENDPOINT);
     let mut exchange = Exchange {
         method: parts.method.to_string(),
         path: parts.uri.to_string(),
@@ -284,11 +292,20 @@ pub(crate) async fn record(
         status: 0,
         answer: Bytes::new(),
     };
-    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    let (parts, body) = response.into_parts();
+    let response = match read {
+        Ok(body) => next.run(Request::from_parts(parts, Body::from(body))).await,
+        Err(_) => {
+            let answer = Answer::refused(413, "request_too_large", "The body is too large.");
+            respond(answer.status, json_bytes(&answer.body), None)
+        }
+    };
+    let (mut parts, body) = response.into_parts();
     let Ok(answer) = axum::body::to_bytes(body, usize::MAX).await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
+    if is_operation {
+        sign_answer(&merchant.inner.key, &mut parts, &answer).await;
+    }
     exchange.status = parts.status.as_u16();
     exchange.answer = answer.clone();
     lock(&merchant.inner.exchanges).push(exchange);

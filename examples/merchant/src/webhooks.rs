@@ -10,7 +10,7 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::profile::WELL_KNOWN;
-use crate::{Inner, lock, outbound};
+use crate::{Inner, lock, outbound, signatures};
 
 /// How often an event is sent before the merchant gives up.
 pub const ATTEMPTS: usize = 4;
@@ -41,8 +41,9 @@ pub struct Delivery {
     pub attempts: Vec<u16>,
 }
 
-/// The headers of an event. Signatures are added here.
-fn headers(origin: &str, event: &Event) -> Result<HeaderMap, crate::Error> {
+/// The headers of an event: the same in every attempt, as is the signature.
+async fn headers(inner: &Inner, event: &Event) -> Result<HeaderMap, crate::Error> {
+    let origin = &inner.origin;
     let mut headers = HeaderMap::new();
     headers.insert(
         header::CONTENT_TYPE,
@@ -58,6 +59,8 @@ fn headers(origin: &str, event: &Event) -> Result<HeaderMap, crate::Error> {
         HeaderName::from_static("webhook-timestamp"),
         event.timestamp.into(),
     );
+    let url = event.url.as_str().parse()?;
+    signatures::sign_webhook(&inner.key, &url, &mut headers, &event.body).await?;
     Ok(headers)
 }
 
@@ -68,7 +71,7 @@ pub(crate) async fn run(inner: Arc<Inner>, mut events: UnboundedReceiver<Event>)
         Err(error) => return tracing::error!(%error, "no client for webhooks"),
     };
     while let Some(event) = events.recv().await {
-        let attempts = match headers(&inner.origin, &event) {
+        let attempts = match headers(&inner, &event).await {
             Ok(headers) => attempt(&client, &event, &headers, inner.backoff).await,
             Err(error) => {
                 tracing::error!(%error, "an event without headers");

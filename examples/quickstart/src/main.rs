@@ -5,11 +5,12 @@
 
 mod agent_server;
 
-use agent_server::AgentServer;
-use merchant::{Operation, Severity, Stimulus, Target};
+use agent_server::{AgentServer, Orders};
+use merchant::{Operation, Severity, Signatures, Stimulus, Target};
 use std::error::Error;
 use ucp_runtime::handoff::Next;
-use ucp_runtime::{Agent, Handoff, Host, Money, serde_json};
+use ucp_runtime::signatures::{Algorithm, SigningKey};
+use ucp_runtime::{Agent, Handoff, Host, Money, Response, Verification};
 
 // The client of one release, with three extensions, generated here.
 ucp_runtime::include_ucp! {
@@ -20,19 +21,31 @@ ucp_runtime::include_ucp! {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The shop, and the agent's own server: its profile is its identity.
+    // The shop: it refuses what is not signed.
     let sandbox = merchant::Merchant::builder()
+        .signatures(Signatures::Required)
         .start()
         .await
         .map_err(|error| error as Box<dyn Error>)?;
-    let mut server = AgentServer::start(&RELEASE).await?;
 
-    step("Discover the merchant");
-    let agent = Agent::builder(&server.profile_url)?
+    step("Say who we are");
+    // The agent's identity is its profile, which it serves itself, and which has the public half of the
+    // key that it signs with. Yours comes from `SigningKey::from_jwk_file`; `ucp-cli keygen` makes one.
+    let key = SigningKey::from_scalar(Algorithm::Es256, &[7; 32])?.with_id("agent-1")?;
+    let public = key.public_key().clone();
+    let server = AgentServer::bind().await?;
+    let agent = Agent::builder(&server.profile_url())?
         .id_secret(b"a secret of 32 bytes, kept for ever") // call ids become keys through it
         .release(RELEASE) // what the generated client speaks
+        .signing_key(key) // every request is signed …
+        .verification(Verification::Required) // … and so must every answer be
         .development() // plain HTTP, on this machine only
         .build()?;
+    let orders = Orders::default();
+    let mut events = server.serve(&RELEASE, &public, agent.clone(), orders.clone())?;
+    say(format!("{}, with the key {}", agent.profile(), public.id()));
+
+    step("Discover the merchant");
     let merchant = agent.connect(sandbox.origin()).await?;
     say(format!(
         "{} speaks UCP {} at {}",
@@ -46,7 +59,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let search = shop
         .search_catalog(SearchRequest::new().query("mug"))
         .accept_language("en");
-    let found = search.await?.into_success()?;
+    let response = search.await?;
+    verified(&response)?;
+    let found = response.into_success()?;
     let product = found.products.first().ok_or("nothing found")?;
     let variant = product.variants.first().ok_or("nothing to buy")?;
     let price = Money::new(variant.price.amount, &variant.price.currency);
@@ -163,7 +178,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Err("the order was not placed".into());
     };
     let order_id = order.id.ok_or("the order has no id")?;
+    // From whom we will hear of it. What arrives before this is refused, and repeated by the merchant.
+    orders.record(&order_id, merchant.business()?);
     say(format!("order {order_id} is placed"));
+    verified(&response)?;
 
     step("Read the order");
     let order = shop.get_order(&order_id).await?.into_success()?;
@@ -174,12 +192,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     ));
 
     step("Hear from the merchant");
-    let body = server.orders.recv().await.ok_or("no webhook came")?;
-    let event: Order = serde_json::from_slice(&body)?;
+    let delivery = events.recv().await.ok_or("no webhook came")?;
+    let (event, _) = delivery.event::<operations::OrderEventWebhook>()?;
     say(format!(
         "webhook: order {} has {} line item(s)",
         event.id,
         event.line_items.len()
+    ));
+    say(format!(
+        "verified: signed by {} with the key {}",
+        delivery.business, delivery.key_id
     ));
 
     sandbox.shutdown().await;
@@ -216,6 +238,13 @@ fn total(totals: &[TotalsItem], currency: &str) -> String {
     total.map_or_else(String::new, |entry| {
         Money::new(entry.amount, currency).to_string()
     })
+}
+
+/// Shows whose signature an answer has. One that does not hold is an error before this.
+fn verified<S, F>(response: &Response<S, F>) -> Result<(), Box<dyn Error>> {
+    let signature = response.verified().ok_or("the answer is not signed")?;
+    say(format!("verified: signed with the key {}", signature.key_id));
+    Ok(())
 }
 
 fn step(title: &str) {

@@ -4,7 +4,9 @@ use crate::{Exit, Failure, Identity, Secrets, april, draft};
 use clap::{Args, ValueEnum};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use ucp_runtime::http::Uri;
 use ucp_runtime::serde_json::{self, Map, Value, json};
+use ucp_runtime::signatures::{RequestHead, is_signed, received_request_base};
 use ucp_runtime::{Call, Guard, Merchant, Prepared, RawResponse, Untyped};
 
 #[derive(Args)]
@@ -25,7 +27,8 @@ pub(crate) struct Options {
     /// have agreed to what it lets pass. Repeatable.
     #[arg(long, value_name = "CHECK")]
     allow: Vec<Check>,
-    /// Prints the exact request, and does not send it: secrets are hidden.
+    /// Prints the exact request, and the text that its signature is of, and does not send it: secrets
+    /// are hidden.
     #[arg(long)]
     dry_run: bool,
     /// Shows a secret in a dry run: the name of a header, or of a member of the body. Repeatable.
@@ -77,8 +80,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         let text = "a merchant asks who calls: give --profile URL, or UCP_PROFILE";
         return Err(Failure::usage(text));
     };
-    let secrets = Some(options.secrets);
-    let merchant = crate::connect(&options.merchant, &profile, development, secrets).await?;
+    let agent = options.secrets.equip(crate::agent(&profile, development)?)?;
+    let merchant = crate::connect(agent, &options.merchant).await?;
     let mut call = call(&merchant, &options.operation, inputs)?;
     if let Some(id) = options.call_id {
         call = call.call_id(id);
@@ -88,8 +91,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
     let request = call.prepare().await?;
     if options.dry_run {
-        show(&request, &options.show_secrets, options.json);
-        return Ok(());
+        return show(&request, &options.show_secrets, options.json);
     }
     match request.send().await {
         Ok(response) => {
@@ -143,9 +145,11 @@ fn inputs(file: Option<&Path>) -> Result<Map<String, Value>, Failure> {
     serde_json::from_str(&text).map_err(|error| refuse(&format!("no JSON object: {error}")))
 }
 
-/// Prints a request: its line, its headers, an empty line, and its body.
-fn show(request: &Prepared<Untyped>, reveal: &[String], as_json: bool) {
+/// Prints a request: its line, its headers, an empty line, and its body; then, of a signed one, the
+/// signature base.
+fn show(request: &Prepared<Untyped>, reveal: &[String], as_json: bool) -> Result<(), Failure> {
     let shown = request.shown(reveal);
+    let base = signature_base(request)?;
     if as_json {
         let headers = shown
             .headers
@@ -156,9 +160,10 @@ fn show(request: &Prepared<Untyped>, reveal: &[String], as_json: bool) {
             "url": request.url().as_str(),
             "headers": Value::Object(headers.collect()),
             "body": shown.body,
+            "signature_base": base,
         });
         println!("{request:#}");
-        return;
+        return Ok(());
     }
     println!("{} {}", request.method(), request.url());
     for (name, value) in &shown.headers {
@@ -167,6 +172,27 @@ fn show(request: &Prepared<Untyped>, reveal: &[String], as_json: bool) {
     if let Some(body) = &shown.body {
         println!("\n{body}");
     }
+    if let Some(base) = &base {
+        println!("\nsignature base:\n{base}");
+    }
+    Ok(())
+}
+
+/// The text that the signature is of (RFC 9421 section 2.5), as whoever receives the request makes
+/// it. Nothing secret is covered.
+fn signature_base(request: &Prepared<Untyped>) -> Result<Option<String>, Failure> {
+    if !is_signed(request.headers()) {
+        return Ok(None);
+    }
+    let uri = request.url().as_str().parse::<Uri>();
+    let head = RequestHead {
+        method: request.method(),
+        uri: &uri.map_err(Failure::usage)?,
+        headers: request.headers(),
+    };
+    // The label that the runtime signs under.
+    let base = received_request_base(head, "sig1");
+    base.map(Some).map_err(Failure::usage)
 }
 
 /// Prints an answer: its status where a person looks, its body where a program reads.

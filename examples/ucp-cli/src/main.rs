@@ -3,17 +3,21 @@
 //! ```sh
 //! ucp-cli discover https://shop.example
 //! ucp-cli call get_checkout --merchant https://shop.example --input input.json
+//! ucp-cli keygen --out agent.jwk
 //! ```
 //!
 //! Exit codes, for scripts: see [`Exit`].
 
 mod call;
 mod discover;
+mod keygen;
 
 use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use ucp_runtime::error::DiscoveryProblem;
-use ucp_runtime::{Agent, BoxError, Credential, Error, Merchant, RequestError};
+use ucp_runtime::signatures::SigningKey;
+use ucp_runtime::{Agent, AgentBuilder, BoxError, Credential, Error, Merchant, RequestError};
 
 // The releases that are spoken. Of those that a merchant speaks too, the newest is chosen. The AP2
 // mandates are left out: with them every purchase needs one.
@@ -52,6 +56,9 @@ enum Command {
     Discover(discover::Options),
     /// Sends an operation, by the contract's `operationId`, and prints the answer's body.
     Call(call::Options),
+    /// Makes a key to sign requests with: writes it to a file, and prints its public half, which goes
+    /// into the agent's profile.
+    Keygen(keygen::Options),
 }
 
 /// Who asks.
@@ -82,6 +89,35 @@ struct Secrets {
     /// Sent to the merchant as `X-API-Key`.
     #[arg(long, env = "UCP_API_KEY", hide_env_values = true, value_name = "KEY")]
     api_key: Option<String>,
+    /// Signs requests with the private JWK in this file, whose public half the profile publishes.
+    #[arg(long, env = "UCP_SIGNING_KEY", value_name = "FILE")]
+    signing_key: Option<PathBuf>,
+}
+
+impl Secrets {
+    /// Gives an agent what it has.
+    fn equip(self, mut agent: AgentBuilder) -> Result<AgentBuilder, Failure> {
+        if let Some(secret) = &self.id_secret {
+            agent = agent.id_secret(secret);
+        }
+        if let Some(file) = self.signing_key {
+            let key = SigningKey::from_jwk_file(&file).map_err(|error| {
+                Failure::usage(format!("{}: {}", file.display(), chain(&error)))
+            })?;
+            agent = agent.signing_key(key);
+        }
+        let credential = match (self.bearer, self.api_key) {
+            (Some(token), Some(key)) => Credential::bearer(token).and_api_key(key),
+            (Some(token), None) => Credential::bearer(token),
+            (None, Some(key)) => Credential::api_key(key),
+            (None, None) => return Ok(agent),
+        };
+        // The agent of one run calls one merchant.
+        Ok(agent.credentials(move |_| {
+            let credential = credential.clone();
+            async move { Ok::<_, BoxError>(Some(credential)) }
+        }))
+    }
 }
 
 /// How a command ends.
@@ -183,6 +219,7 @@ async fn main() -> ExitCode {
     let ended = match Cli::parse().command {
         Command::Discover(options) => discover::run(options).await,
         Command::Call(options) => call::run(options).await,
+        Command::Keygen(options) => keygen::run(options),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -193,34 +230,18 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Finds the merchant at an origin, and agrees with it.
-async fn connect(
-    origin: &str,
-    profile: &str,
-    development: bool,
-    secrets: Option<Secrets>,
-) -> Result<Merchant, Error> {
-    let mut agent = Agent::builder(profile)?
+/// An agent that speaks what this program speaks.
+fn agent(profile: &str, development: bool) -> Result<AgentBuilder, Error> {
+    let agent = Agent::builder(profile)?
         .release(april::RELEASE)
         .release(draft::RELEASE);
-    if development {
-        agent = agent.development();
-    }
-    if let Some(secrets) = secrets {
-        if let Some(secret) = &secrets.id_secret {
-            agent = agent.id_secret(secret);
-        }
-        let credential = match (secrets.bearer, secrets.api_key) {
-            (Some(token), Some(key)) => Some(Credential::bearer(token).and_api_key(key)),
-            (Some(token), None) => Some(Credential::bearer(token)),
-            (None, Some(key)) => Some(Credential::api_key(key)),
-            (None, None) => None,
-        };
-        // The agent of one run calls one merchant.
-        agent = agent.credentials(move |_| {
-            let credential = credential.clone();
-            async move { Ok::<_, BoxError>(credential) }
-        });
-    }
+    Ok(match development {
+        true => agent.development(),
+        false => agent,
+    })
+}
+
+/// Finds the merchant at an origin, and agrees with it.
+async fn connect(agent: AgentBuilder, origin: &str) -> Result<Merchant, Error> {
     agent.build()?.connect(origin).await
 }

@@ -77,7 +77,7 @@ async fn stage() -> (Running, String) {
 async fn discover_says_what_was_agreed_and_what_was_not() {
     let (merchant, _) = stage().await;
     let origin = merchant.origin();
-    let published = merchant::profile::document(origin);
+    let published = merchant.profile();
 
     let ran = run(&["discover", origin, "--development"], &[], "").await;
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));

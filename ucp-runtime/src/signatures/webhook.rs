@@ -16,7 +16,8 @@ use jiff::{SignedDuration, Timestamp};
 use std::fmt;
 use url::Url;
 
-/// The business that an order was placed with.
+/// The business that an order was placed with; [`Merchant::business`](crate::Merchant::business)
+/// gives it, to be kept with the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Business {
     profile: ProfileUrl,
@@ -61,7 +62,8 @@ where
     }
 }
 
-/// Knows the keys that a business publishes. A closure does.
+/// Knows the keys that a business publishes. An [`Agent`](crate::Agent) does, by discovery; so does a
+/// closure.
 pub trait BusinessKeys: Send + Sync {
     /// The keys of a business's profile. `unknown` is a key id that the keys given before did not
     /// have: fetch the profile again, if it was not fetched in the last 60 seconds.
@@ -94,18 +96,14 @@ where
 ///
 /// ```
 /// use ucp_runtime::http::Request;
-/// use ucp_runtime::profile::PublishedKeys;
 /// use ucp_runtime::signatures::{Business, Novelty, WebhookVerifier};
-/// use ucp_runtime::{BoxError, ProfileUrl};
+/// use ucp_runtime::{Agent, BoxError};
 ///
-/// # async fn example(request: Request<Vec<u8>>) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example(agent: Agent, request: Request<Vec<u8>>) -> Result<(), Box<dyn std::error::Error>> {
 /// let verifier = WebhookVerifier::new(
 ///     // From the application's records: with whom was this order placed?
 ///     async |order: String| Ok::<Option<Business>, BoxError>(lookup(&order)),
-///     // From discovery: what keys does that business publish?
-///     async |business: ProfileUrl, unknown: Option<String>| {
-///         Ok::<PublishedKeys, BoxError>(keys(&business, unknown))
-///     },
+///     agent, // from discovery: what keys does that business publish?
 /// );
 ///
 /// let delivery = match verifier.receive(&request, request.body()).await {
@@ -121,7 +119,6 @@ where
 /// # Ok(())
 /// # }
 /// # fn lookup(_: &str) -> Option<Business> { None }
-/// # fn keys(_: &ProfileUrl, _: Option<String>) -> PublishedKeys { PublishedKeys::default() }
 /// # fn reply(_: ucp_runtime::http::StatusCode) {}
 /// ```
 pub struct WebhookVerifier {
