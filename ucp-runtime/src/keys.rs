@@ -92,7 +92,9 @@ impl BusinessKeys for Agent {
         unknown: Option<&'a str>,
     ) -> BoxFuture<'a, Result<PublishedKeys, BoxError>> {
         Box::pin(async move {
-            let origin = Url::parse(business.as_str())?.origin().ascii_serialization();
+            let origin = Url::parse(business.as_str())?
+                .origin()
+                .ascii_serialization();
             let keys = discovery::keys(self, &origin, unknown.is_some()).await?;
             Ok(PublishedKeys::clone(&keys))
         })

@@ -243,7 +243,10 @@ fn total(totals: &[TotalsItem], currency: &str) -> String {
 /// Shows whose signature an answer has. One that does not hold is an error before this.
 fn verified<S, F>(response: &Response<S, F>) -> Result<(), Box<dyn Error>> {
     let signature = response.verified().ok_or("the answer is not signed")?;
-    say(format!("verified: signed with the key {}", signature.key_id));
+    say(format!(
+        "verified: signed with the key {}",
+        signature.key_id
+    ));
     Ok(())
 }
 

@@ -80,7 +80,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         let text = "a merchant asks who calls: give --profile URL, or UCP_PROFILE";
         return Err(Failure::usage(text));
     };
-    let agent = options.secrets.equip(crate::agent(&profile, development)?)?;
+    let agent = options
+        .secrets
+        .equip(crate::agent(&profile, development)?)?;
     let merchant = crate::connect(agent, &options.merchant).await?;
     let mut call = call(&merchant, &options.operation, inputs)?;
     if let Some(id) = options.call_id {

@@ -26,7 +26,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         development,
     } = options.identity;
     let profile = profile.as_deref().unwrap_or(NOBODY);
-    let found = async { crate::connect(crate::agent(profile, development)?, &options.origin).await };
+    let found =
+        async { crate::connect(crate::agent(profile, development)?, &options.origin).await };
     let found = found.await;
     let merchant = match found {
         Ok(merchant) => merchant,
