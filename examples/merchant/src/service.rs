@@ -6,7 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, any, on};
 use serde_json::Value;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use sha2::{Digest, Sha256};
@@ -24,11 +24,13 @@ use crate::{Exchange, Merchant, agent, lock, profile};
 /// The largest body that is read.
 const LARGEST_BODY: usize = 256 * 1024;
 
-/// The operations under the endpoint.
+/// The operations under the endpoint; what else is asked for there is not found, and signed so.
 pub(crate) fn router() -> Router<Merchant> {
+    let nothing = any(|| async { StatusCode::NOT_FOUND });
+    let router = Router::new().route(&format!("{ENDPOINT}/{{*path}}"), nothing);
     Operation::ALL
         .into_iter()
-        .fold(Router::new(), |router, operation| {
+        .fold(router, |router, operation| {
             let (method, path) = operation.route();
             let filter = match method {
                 Method::GET => MethodFilter::GET,
