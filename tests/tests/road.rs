@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use ucp_runtime::handoff::Next;
 use ucp_runtime::serde_json::{self, Value, json};
 use ucp_runtime::{
-    Agent, Call, Endpoint, Error, Handoff, Host, Outcome, PlatformProfile, Response,
+    Agent, Call, Endpoint, Error, Handoff, Host, Outcome, PlatformProfile, RequestError, Response,
 };
 use ucp_tests::golden::shopping_2026_04_08::*;
 
@@ -319,7 +319,7 @@ async fn the_same_call_id_is_the_same_order_for_the_merchant() {
     );
     assert_eq!(sent[0].body, sent[1].body);
 
-    // The same id with another body is the merchant's to refuse until a journal does.
+    // The same id with another body does not even get there.
     let other = CompleteCheckout::new(
         Payment::new(),
         CompleteCheckoutAp2::new("eyJhbGciOiJFUzI1NiJ9.e30.c2ln"),
@@ -329,10 +329,19 @@ async fn the_same_call_id_is_the_same_order_for_the_merchant() {
         .complete_checkout(&created.id, other)
         .call_id(("conversation", "place"))
         .await;
-    let Err(Error::Status(error)) = refused else {
+    let Err(Error::NotSent(error)) = refused else {
         panic!("{refused:?}")
     };
-    assert_eq!(error.status.as_u16(), 409);
+    assert!(
+        matches!(
+            error.problem,
+            RequestError::CallIdReused {
+                differs: "body",
+                ..
+            }
+        ),
+        "{error:?}"
+    );
     assert_eq!(stage.merchant.orders().len(), 1);
 }
 

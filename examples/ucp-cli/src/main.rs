@@ -101,7 +101,8 @@ impl Secrets {
             agent = agent.id_secret(secret);
         }
         if let Some(file) = self.signing_key {
-            let key = SigningKey::from_jwk_file(&file).map_err(|error| {
+            let key = SigningKey::from_jwk_file(&file);
+            let key = key.map_err(|error| {
                 Failure::usage(format!("{}: {}", file.display(), chain(&error)))
             })?;
             agent = agent.signing_key(key);

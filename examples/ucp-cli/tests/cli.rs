@@ -6,12 +6,13 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
-use merchant::{Merchant, Operation, Running, Stimulus, Target};
+use merchant::{Merchant, Operation, Running, Signatures, Stimulus, Target};
 use std::process::Stdio;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use ucp_runtime::serde_json::{self, Value, json};
+use ucp_runtime::signatures::SigningKey;
 use ucp_runtime::{PlatformProfile, Release};
 
 struct Ran {
@@ -490,6 +491,124 @@ async fn a_dry_run_shows_the_exact_request_without_its_secrets() {
             .iter()
             .all(|exchange| !exchange.path.ends_with("/complete"))
     );
+}
+
+#[tokio::test]
+async fn keygen_makes_a_key_once_and_shows_its_public_half() {
+    let folder = tempfile::tempdir().unwrap();
+    for (kind, algorithm) in [
+        (None, "ES256"),
+        (Some("es256"), "ES256"),
+        (Some("es384"), "ES384"),
+        (Some("ed25519"), "EdDSA"),
+    ] {
+        let file = folder.path().join(format!("{kind:?}.jwk"));
+        let path = file.to_str().unwrap();
+        let mut arguments = vec!["keygen", "--out", path];
+        arguments.extend(kind.iter().flat_map(|kind| ["--alg", kind]));
+        let made = run(&arguments, &[], "").await;
+        assert_eq!((made.code, made.stderr.as_str()), (0, ""));
+        let public = made.json();
+        assert_eq!(public["alg"], algorithm);
+        assert_eq!(public["use"], "sig");
+        assert!(public.get("d").is_none(), "{public}");
+        assert!(ucp_runtime::PublicJwk::new(public.clone()).is_ok());
+
+        let key = SigningKey::from_jwk_file(&file).unwrap();
+        assert_eq!(json!(key.public_key().to_jwk()), public);
+        assert_eq!(public["kid"], key.public_key().thumbprint());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+
+        let kept = std::fs::read(&file).unwrap();
+        let again = run(&arguments, &[], "").await;
+        assert_eq!((again.code, again.stdout.as_str()), (2, ""));
+        assert!(again.stderr.contains(path), "{}", again.stderr);
+        assert_eq!(std::fs::read(&file).unwrap(), kept);
+    }
+    let path = folder.path().join("named.jwk");
+    let path = path.to_str().unwrap();
+    let refused = run(&["keygen", "--out", path, "--kid", "ä"], &[], "").await;
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    let named = run(&["keygen", "--out", path, "--kid", "agent-1"], &[], "").await;
+    assert_eq!(named.json()["kid"], "agent-1");
+}
+
+#[tokio::test]
+async fn a_call_is_signed_with_a_key_and_a_dry_run_shows_what_the_signature_is_of() {
+    let merchant = Merchant::builder().signatures(Signatures::Required);
+    let merchant = merchant.seed(1).start().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("agent.jwk");
+    let file = file.to_str().unwrap();
+    let made = run(&["keygen", "--out", file, "--kid", "agent-1"], &[], "").await;
+    let release = Release::new("2026-04-08", "dev.ucp.shopping")
+        .capability("dev.ucp.shopping.checkout", "2026-04-08");
+    let profile = PlatformProfile::builder(&release).public_key(made.json());
+    let origin = serve(profile.build().unwrap().router()).await;
+    let profile = format!("{origin}{}", PlatformProfile::PATH);
+    let input = json!({"body": {"line_items": [{"item": {"id": "var_mug"}, "quantity": 1}]}});
+    let call = async |more: &[&str], env: &[(&str, &str)]| {
+        let mut arguments = vec![
+            "call",
+            "create_checkout",
+            "--merchant",
+            merchant.origin(),
+            "--profile",
+            &profile,
+            "--development",
+            "--input",
+            "-",
+        ];
+        arguments.extend(more);
+        run(&arguments, env, &input.to_string()).await
+    };
+
+    let unsigned = call(&[], &[]).await;
+    assert_eq!(unsigned.code, 6);
+    assert_eq!(unsigned.json()["code"], "signature_missing");
+    let signed = call(&["--signing-key", file], &[]).await;
+    assert_eq!(signed.code, 0, "{}", signed.stderr);
+    assert_eq!(signed.json()["line_items"][0]["quantity"], 1);
+    assert_eq!(call(&[], &[("UCP_SIGNING_KEY", file)]).await.code, 0);
+
+    let sent = calls(&merchant);
+    let shown = call(&["--signing-key", file, "--dry-run", "--json"], &[]).await;
+    let shown = shown.json();
+    let headers = &shown["headers"];
+    let text = |name: &str| headers[name].as_str().unwrap().to_owned();
+    let host = merchant.origin().trim_start_matches("http://");
+    let parameters = text("signature-input");
+    let expected = format!(
+        "\"@method\": POST\n\"@authority\": {host}\n\"@path\": /ucp/v1/checkout-sessions\n\
+         \"ucp-agent\": {}\n\"idempotency-key\": {}\n\"content-digest\": {}\n\
+         \"content-type\": application/json\n\"@signature-params\": {}",
+        text("ucp-agent"),
+        text("idempotency-key"),
+        text("content-digest"),
+        parameters.strip_prefix("sig1=").unwrap(),
+    );
+    assert_eq!(shown["signature_base"], expected);
+    assert_eq!(text("signature"), "[redacted]");
+    let shown = call(&["--signing-key", file, "--dry-run"], &[])
+        .await
+        .stdout;
+    assert!(
+        shown.contains("\nsignature base:\n\"@method\": POST\n"),
+        "{shown}"
+    );
+    let unsigned = call(&["--dry-run", "--json"], &[]).await.json();
+    assert_eq!(unsigned["signature_base"], Value::Null);
+    assert_eq!(calls(&merchant), sent);
+
+    let missing = folder.path().join("none.jwk");
+    let missing = call(&["--signing-key", missing.to_str().unwrap()], &[]).await;
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
+    assert!(missing.stderr.contains("none.jwk"), "{}", missing.stderr);
 }
 
 /// How many operations the merchant was asked for, discovery apart.
