@@ -37,7 +37,12 @@ pub fn operations(file: &File) -> BTreeMap<String, Operation> {
         let Some(Expr::Reference(reference)) = constant else {
             continue;
         };
-        let Expr::Call(call) = &*reference.expr else {
+        // `Operation::new(…)`, or that with `.changing(…)` behind it.
+        let mut expression = &*reference.expr;
+        while let Expr::MethodCall(outer) = expression {
+            expression = &outer.receiver;
+        }
+        let Expr::Call(call) = expression else {
             panic!("OPERATION is not a call")
         };
         let arguments: Vec<&Expr> = call.args.iter().collect();

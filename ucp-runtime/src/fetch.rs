@@ -339,21 +339,25 @@ fn request(
     })
 }
 
+/// What of a kind is behind an error.
+pub(crate) fn cause_of<'e, T: StdError + 'static>(
+    error: &'e (dyn StdError + 'static),
+) -> Option<&'e T> {
+    std::iter::successors(Some(error), |error| error.source())
+        .find_map(|error| error.downcast_ref())
+}
+
 fn unanswered(error: Error) -> DiscoveryProblem {
     let error = match error {
         Error::Transport(error) => error.error,
         // Exchanging has no other errors.
         other => crate::TransportError::not_sent(other),
     };
-    let mut cause = error.source();
-    while let Some(at) = cause {
-        if let Some(refused) = at.downcast_ref::<SpecialUse>() {
-            return DiscoveryProblem::SpecialUse(refused.clone());
-        }
-        if let Some(Late(after)) = at.downcast_ref() {
-            return DiscoveryProblem::Timeout { after: *after };
-        }
-        cause = at.source();
+    if let Some(refused) = cause_of::<SpecialUse>(&error) {
+        return DiscoveryProblem::SpecialUse(refused.clone());
+    }
+    if let Some(Late(after)) = cause_of(&error) {
+        return DiscoveryProblem::Timeout { after: *after };
     }
     DiscoveryProblem::NoAnswer(error)
 }

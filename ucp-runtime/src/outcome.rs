@@ -4,6 +4,7 @@
 use crate::call::Inputs;
 use crate::error::{BodyError, BodyProblem, Error, StatusError};
 use crate::execute;
+use crate::fetch::{SpecialUse, cause_of};
 use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
 use crate::journal::{self, Standing};
@@ -324,6 +325,10 @@ fn judge(request: &Request, result: Result<Answer, Error>, now: Timestamp) -> Ve
     };
     let after = wait::passing(&error, now).unwrap_or_default();
     match &error {
+        // Where nothing is ever sent, another attempt would not be either.
+        Error::Transport(lost) if cause_of::<SpecialUse>(&lost.error).is_some() => {
+            Verdict::Refused(error)
+        }
         Error::Transport(lost) => Verdict::Again {
             acted: lost.error.may_have_arrived(),
             after,
