@@ -343,7 +343,7 @@ fn request(
 pub(crate) fn cause_of<'e, T: StdError + 'static>(
     error: &'e (dyn StdError + 'static),
 ) -> Option<&'e T> {
-    std::iter::successors(Some(error), |error| error.source())
+    std::iter::successors(Some(error), |error| (*error).source())
         .find_map(|error| error.downcast_ref())
 }
 
