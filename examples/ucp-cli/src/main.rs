@@ -219,7 +219,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 async fn main() -> ExitCode {
     let ended = match Cli::parse().command {
         Command::Discover(options) => discover::run(options).await,
-        Command::Call(options) => call::run(options).await,
+        Command::Call(options) => call::run(*options).await,
         Command::Keygen(options) => keygen::run(options),
     };
     match ended {
