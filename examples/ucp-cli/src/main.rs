@@ -55,7 +55,7 @@ enum Command {
     /// Prints a merchant's profile, what was agreed with it, and what was left out and why.
     Discover(discover::Options),
     /// Sends an operation, by the contract's `operationId`, and prints the answer's body.
-    Call(call::Options),
+    Call(Box<call::Options>),
     /// Makes a key to sign requests with: writes it to a file, and prints its public half, which goes
     /// into the agent's profile.
     Keygen(keygen::Options),
@@ -219,7 +219,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 async fn main() -> ExitCode {
     let ended = match Cli::parse().command {
         Command::Discover(options) => discover::run(options).await,
-        Command::Call(options) => call::run(options).await,
+        Command::Call(options) => call::run(*options).await,
         Command::Keygen(options) => keygen::run(options),
     };
     match ended {
