@@ -1,4 +1,4 @@
-//! Looks at a merchant, and sends it any operation.
+//! Looks at a merchant, sends it any operation, and makes keys to sign with.
 //!
 //! ```sh
 //! ucp-cli discover https://shop.example
