@@ -15,7 +15,7 @@ use ucp_runtime::http::{self, HeaderMap, HeaderValue};
 use ucp_runtime::jiff::{SignedDuration, Timestamp};
 use ucp_runtime::profile::PublishedKeys;
 use ucp_runtime::serde_json::{Value, json};
-use ucp_runtime::signatures::{Algorithm, Code, Signing, SigningKey, Verifier};
+use ucp_runtime::signatures::{Algorithm, BusinessKeys, Code, Signing, SigningKey, Verifier};
 use ucp_runtime::{
     Additions, AgentBuilder, BoxError, Call, Error, Host, Merchant, Outgoing, Retry, Verification,
 };
@@ -354,4 +354,29 @@ async fn c85_an_unknown_key_is_asked_for_once() {
         assert_eq!(unverified.rejected().unwrap().code(), Code::KeyNotFound);
     }
     assert_eq!(shop.profiles.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn an_agent_has_the_keys_that_webhooks_are_verified_by() {
+    let shop = Shop::with_keys(Manner::default(), vec![vec![1], vec![1, 2]], 1).await;
+    let merchant = shop.connect(|builder| builder).await;
+    let business = merchant.business().unwrap();
+    let profile = business.profile();
+    assert_eq!(
+        profile.as_str(),
+        format!("{}/.well-known/ucp", merchant.origin())
+    );
+    // An unknown key is asked for once; after that nobody asks within the minute.
+    for (unknown, ids, fetched) in [
+        (None, &["k1"][..], 1),
+        (Some("k2"), &["k1", "k2"], 2),
+        (Some("k3"), &["k1", "k2"], 2),
+        (None, &["k1", "k2"], 2),
+    ] {
+        let keys = BusinessKeys::keys(merchant.agent(), profile, unknown).await;
+        let keys = keys.unwrap();
+        let found: Vec<&str> = keys.keys.iter().map(|key| key.kid.as_str()).collect();
+        assert_eq!(found, ids);
+        assert_eq!(shop.profiles.load(Ordering::Relaxed), fetched);
+    }
 }

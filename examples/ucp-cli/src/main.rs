@@ -8,6 +8,11 @@
 //!
 //! Exit codes, for scripts: see [`Exit`].
 
+#![allow(
+    rustdoc::bare_urls,
+    reason = "comments on options are what `--help` prints"
+)]
+
 mod call;
 mod discover;
 mod keygen;
