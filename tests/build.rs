@@ -24,6 +24,8 @@ type Error = Box<dyn std::error::Error>;
 )]
 fn main() -> Result<(), Error> {
     println!("cargo::rerun-if-env-changed=UCP_SHARED");
+    // Tests that need shared data are reported as not run where there is none.
+    println!("cargo::rustc-check-cfg=cfg(shared)");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/synthetic.rs");
     Builder::contract("contracts/hostile.yaml")
@@ -33,6 +35,7 @@ fn main() -> Result<(), Error> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("Cargo sets OUT_DIR")?);
     let mut generated = Generated::default();
     if let Some(shared) = env::var_os("UCP_SHARED") {
+        println!("cargo::rustc-cfg=shared");
         let contracts = Path::new(&shared).join("contract");
         let examples = Path::new(&shared).join("examples");
         println!("cargo::rerun-if-changed={}", contracts.display());

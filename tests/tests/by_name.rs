@@ -32,6 +32,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// The inputs of every operation, as data, are those that the facts of the contract say.
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn every_operation_has_its_own_inputs() {
     let Some(folder) = shared::folder() else {
         return;

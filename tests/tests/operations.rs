@@ -17,6 +17,7 @@ fn text(value: &Value, name: &str) -> String {
 }
 
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn every_published_operation_is_as_the_facts_say() {
     let Some(folder) = shared::folder() else {
         return;

@@ -63,6 +63,7 @@ fn difference(sent: &Value, back: &Value, at: &str) -> Option<String> {
 }
 
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn every_example_comes_back_as_it_was() {
     let Some(folder) = shared::folder() else {
         return;
@@ -212,6 +213,7 @@ struct Counts {
 }
 
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn no_recorded_body_is_lost() {
     let Some(folder) = shared::folder() else {
         return;

@@ -193,6 +193,7 @@ impl<'v> Vector<'v> {
 }
 
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn signatures() {
     let Some(file) = file("signatures.json") else {
         return;
@@ -290,6 +291,7 @@ fn signatures() {
 }
 
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn thumbprints() {
     let Some(file) = file("thumbprints.json") else {
         return;
@@ -307,6 +309,7 @@ fn thumbprints() {
 }
 
 #[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 fn ucp_agent() {
     let Some(file) = file("ucp_agent.json") else {
         return;

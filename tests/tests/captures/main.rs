@@ -19,9 +19,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use ucp_runtime::handoff::View;
+use ucp_runtime::profile::{Profile, PublishedKeys};
 use ucp_runtime::serde_json::Value;
+use ucp_runtime::signatures::{ResponseHead, Verifier, is_signed};
 use ucp_runtime::{
-    Agent, Call, Endpoint, Error, Handoff, Host, Merchant, Operation, Response, http, serde_json,
+    Agent, Call, Endpoint, Error, Handoff, Host, Merchant, Operation, Response, Retry,
+    Verification, http, serde_json,
 };
 use ucp_tests::registry::{CLIENTS, Client};
 use ucp_tests::shared;
@@ -38,7 +41,8 @@ impl Endpoint for Recorded {
         "dev.ucp.shopping",
         "recorded",
         http::Method::GET,
-        "/{index}",
+        // Two parameters: no answer is held to be about one of them.
+        "/{file}/{index}",
         &[],
     );
     type Success = Value;
@@ -74,7 +78,7 @@ async fn merchant(answers: Vec<Answer>) -> Merchant {
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let answers = Arc::new(answers);
     let router = Router::new().route(
-        "/{index}",
+        "/file/{index}",
         axum::routing::get(move |Path(index): Path<usize>| {
             let answer = answers[index].clone();
             async move {
@@ -91,6 +95,9 @@ async fn merchant(answers: Vec<Answer>) -> Merchant {
     let agent = Agent::builder("https://agent.example/.well-known/ucp")
         .unwrap()
         .development()
+        // They are given by another host than signed them: see below for their signatures.
+        .verification(Verification::Off)
+        .retry(Retry::never())
         .build()
         .unwrap();
     Merchant::at(&agent, &origin, &origin, RELEASE).unwrap()
@@ -238,6 +245,7 @@ fn check_typed(checkouts: &[(&'static Client, String)], file: &str, body: &Value
 }
 
 #[tokio::test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 async fn every_recorded_answer_is_decoded_and_decided() {
     let Some(folder) = shared::folder() else {
         return;
@@ -275,6 +283,7 @@ async fn every_recorded_answer_is_decoded_and_decided() {
         let merchant = merchant(answers.clone()).await;
         for (index, (exchange, answer)) in exchanges.iter().zip(&answers).enumerate() {
             let result = Call::<Recorded>::new(&merchant)
+                .path("file", "file")
                 .path("index", index.to_string())
                 .await;
             let body = serde_json::from_slice::<Value>(&answer.2).ok();
@@ -307,4 +316,51 @@ async fn every_recorded_answer_is_decoded_and_decided() {
     assert!(typed > 0 && seen > 0);
     let known: usize = EXPECTED.iter().map(|(_, steps)| steps.len()).sum();
     assert_eq!(seen, known, "every expectation met its answer");
+}
+
+/// What merchants signed verifies by the keys of the profiles that were recorded with it, and by nothing
+/// once a byte is another.
+#[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
+fn signatures_of_merchants_hold() {
+    let Some(folder) = shared::folder() else {
+        return;
+    };
+    let mut held = 0;
+    for path in shared::files(&folder.join("captures"), "json") {
+        let capture = shared::json(&path);
+        let exchanges = capture["exchanges"].as_array().unwrap();
+        let discovery = exchanges
+            .iter()
+            .find(|exchange| exchange["step"] == "discovery");
+        let profile = discovery.and_then(|exchange| exchange["response"]["body"].as_str());
+        let Some(profile) = profile.and_then(|body| serde_json::from_str::<Value>(body).ok())
+        else {
+            continue;
+        };
+        let keys = match Profile::read(profile.clone()) {
+            Ok(profile) => profile.keys,
+            Err(_) => PublishedKeys::from_jwk_set(&profile),
+        };
+        let verifier = Verifier::at("2026-12-01T00:00:00Z".parse().unwrap());
+        for exchange in exchanges {
+            let (status, headers, mut body) = answer(&exchange["response"], 200);
+            if !is_signed(&headers) || exchange["response"]["status"].is_null() {
+                continue;
+            }
+            let head = ResponseHead {
+                status,
+                headers: &headers,
+            };
+            let step = format!("{} {}", path.display(), exchange["step"]);
+            verifier
+                .response(head, &body, &keys)
+                .unwrap_or_else(|rejected| panic!("{step}: {rejected}"));
+            held += 1;
+            body.push(b' ');
+            assert!(verifier.response(head, &body, &keys).is_err(), "{step}");
+        }
+    }
+    println!("{held} signatures hold");
+    assert!(held >= 30, "{held}");
 }

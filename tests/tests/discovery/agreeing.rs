@@ -163,6 +163,7 @@ struct Captured {
 
 /// Merchants that we did not write, served as they answered.
 #[tokio::test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
 async fn captured_profiles_are_agreed_with() {
     let Some(folder) = shared::folder() else {
         return;

@@ -643,15 +643,13 @@ fn no_fact_of_the_draft_goes_unnoticed() {
 }
 
 #[test]
+#[ignore = "needs UCP_SHARED"]
 fn the_published_contract_is_ours() {
     #[expect(
         clippy::disallowed_methods,
         reason = "how a test run is told where shared data lies"
     )]
-    let Some(shared) = std::env::var_os("UCP_SHARED") else {
-        println!("skipped: UCP_SHARED does not name the folder that has contract/{VERSION}");
-        return;
-    };
+    let shared = std::env::var_os("UCP_SHARED").unwrap();
     let contract = Path::new(&shared).join("contract");
     let tokenization = "handlers/tokenization/openapi.json#/info/version";
     for (version, folder, every, facts) in [
