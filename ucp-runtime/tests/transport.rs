@@ -1,4 +1,4 @@
-//! A transport of one's own, which also stands in for merchants that were recorded.
+//! A transport of one's own.
 //!
 //! These tests need no feature.
 #![allow(clippy::unwrap_used)]
@@ -7,14 +7,9 @@ mod support;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use std::path::Path;
 use support::{PROFILE, RELEASE};
-use ucp_runtime::http::{Method, Request, StatusCode};
-use ucp_runtime::serde_json::{self, Value};
-use ucp_runtime::{
-    Agent, BoxFuture, Call, Endpoint, Error, Handoff, Host, Merchant, Operation, ResponseBody,
-    Transport, TransportError, http,
-};
+use ucp_runtime::http::Request;
+use ucp_runtime::{Agent, BoxFuture, Merchant, ResponseBody, Transport, TransportError, http};
 
 /// Answers every request with the same.
 struct Canned {
@@ -97,23 +92,3 @@ fn without_the_default_one_there_must_be_another() {
         "{error}"
     );
 }
-
-macro_rules! recorded {
-    ($name:ident, $release:literal) => {
-        struct $name;
-        impl Endpoint for $name {
-            const OPERATION: &'static Operation = &Operation::new(
-                $release,
-                "dev.ucp.shopping",
-                "recorded",
-                Method::POST,
-                "/x",
-                &[],
-            );
-            type Success = Value;
-            type Failure = Value;
-        }
-    };
-}
-recorded!(January, "2026-01-11");
-recorded!(April, "2026-04-08");
