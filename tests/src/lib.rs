@@ -19,6 +19,7 @@ pub mod published {
     include!(concat!(env!("OUT_DIR"), "/published.rs"));
 }
 
+pub mod faulty;
 pub mod random;
 /// A contract full of names, shapes and texts that are hard on a generator.
 pub mod hostile {

@@ -1,0 +1,12 @@
+//! The fault run and the kill run: purchases over a line that breaks, by processes that die, held
+//! against the merchant's ledger.
+
+pub mod blind;
+pub mod buyer;
+pub mod clock;
+pub mod faults;
+pub mod line;
+pub mod plan;
+pub mod proxy;
+pub mod report;
+mod server;
