@@ -4,7 +4,6 @@
 use std::process::ExitCode;
 use std::time::Duration;
 use ucp_runtime::BoxError;
-use ucp_runtime::jiff::Timestamp;
 use ucp_tests::faulty::faults::{Options, run};
 
 const USAGE: &str = "usage: faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys]";
@@ -17,8 +16,6 @@ async fn main() -> Result<ExitCode, BoxError> {
         fresh_keys: false,
         concurrent: 64,
         timeout: Duration::from_millis(500),
-        #[expect(clippy::disallowed_methods, reason = "a program is where time comes from")]
-        began: Timestamp::now(),
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(flag) = arguments.next() {

@@ -16,6 +16,8 @@ use tokio::task::JoinSet;
 use ucp_runtime::jiff::Timestamp;
 use ucp_runtime::{Agent, BoxError, Merchant, Retry, Verification};
 
+/// When every purchase begins, by its agent's clock and the merchant's.
+const BEGAN: Timestamp = Timestamp::constant(1_775_642_400, 0);
 /// How long a call may take with all its attempts, by the agent's clock.
 const BUDGET: Duration = Duration::from_secs(20);
 /// What a busy machine may take on top.
@@ -34,8 +36,6 @@ pub struct Options {
     pub concurrent: u32,
     /// How long one attempt may take, in real time.
     pub timeout: Duration,
-    /// The time at the beginning.
-    pub began: Timestamp,
 }
 
 /// A purchase as it ended.
@@ -64,6 +64,7 @@ struct Stage {
 pub async fn run(options: Options) -> Result<Report, BoxError> {
     let merchant = merchant::Merchant::builder()
         .seed(options.seed)
+        .clock(|| BEGAN)
         .start()
         .await?;
     merchant.set_stock("var_mug", u32::MAX);
@@ -78,7 +79,7 @@ pub async fn run(options: Options) -> Result<Report, BoxError> {
         }
     };
     let origin = merchant.origin().to_owned();
-    let proxy = Proxy::start(&origin, plan, options.began, Box::new(slow)).await?;
+    let proxy = Proxy::start(&origin, plan, BEGAN, Box::new(slow)).await?;
     let stage = Arc::new(Stage {
         options,
         lines: Lines::new(plan)?,
@@ -111,7 +112,7 @@ pub async fn run(options: Options) -> Result<Report, BoxError> {
 
 impl Stage {
     async fn purchase(&self, number: u32) -> Result<Purchase, BoxError> {
-        let clock = Hurried::at(self.options.began);
+        let clock = Hurried::at(BEGAN);
         let line = self.lines.line(number);
         let shop = self.shop(line.clone(), clock.clone())?;
         let (ending, overdue) = if self.options.fresh_keys {

@@ -5,6 +5,7 @@ pub mod blind;
 pub mod buyer;
 pub mod clock;
 pub mod faults;
+pub mod kills;
 pub mod line;
 pub mod plan;
 pub mod proxy;
