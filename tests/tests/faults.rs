@@ -13,6 +13,7 @@ fn options(purchases: u32) -> faults::Options {
         purchases,
         seed: 1,
         fresh_keys: false,
+        forgetful: false,
         concurrent: 32,
         // Long enough for a build without optimisation, on a machine that has other work.
         timeout: Duration::from_millis(1500),
@@ -31,6 +32,17 @@ async fn a_thousand_purchases_over_a_broken_line_come_to_one_order_or_none() {
         let at_least = if step == Step::Cancel { 1 } else { 8 };
         assert!(report.kinds(step) >= at_least, "{step}: {report}");
     }
+}
+
+/// Without the merchant's keys it is the reads that keep an order from being lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merchant_that_keeps_no_keys_loses_no_order_either() {
+    let options = faults::Options {
+        forgetful: true,
+        ..options(300)
+    };
+    let report = faults::run(options).await.unwrap();
+    assert!(report.holds(), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

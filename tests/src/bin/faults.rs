@@ -1,12 +1,12 @@
 //! Makes many purchases over a line that breaks, and compares what the agents know with what the
-//! merchant sold: `faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys]`.
+//! merchant sold: `faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys] [--forgetful]`.
 
 use std::process::ExitCode;
 use std::time::Duration;
 use ucp_runtime::BoxError;
 use ucp_tests::faulty::faults::{Options, run};
 
-const USAGE: &str = "usage: faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys]";
+const USAGE: &str = "usage: faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys] [--forgetful]";
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, BoxError> {
@@ -14,6 +14,7 @@ async fn main() -> Result<ExitCode, BoxError> {
         purchases: 10_000,
         seed: 1,
         fresh_keys: false,
+        forgetful: false,
         concurrent: 64,
         timeout: Duration::from_millis(500),
     };
@@ -24,6 +25,7 @@ async fn main() -> Result<ExitCode, BoxError> {
             "--purchases" => options.purchases = value()?.parse()?,
             "--seed" => options.seed = value()?.parse()?,
             "--concurrent" => options.concurrent = value()?.parse()?,
+            "--forgetful" => options.forgetful = true,
             "--fresh-keys" => options.fresh_keys = true,
             _ => return Err(USAGE.into()),
         }

@@ -32,6 +32,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether the client is one that takes fresh keys for each attempt.
     pub fresh_keys: bool,
+    /// Whether the merchant is one that keeps no keys: only its checkouts tell it a repetition.
+    pub forgetful: bool,
     /// How many purchases are made at a time.
     pub concurrent: u32,
     /// How long one attempt may take, in real time.
@@ -79,7 +81,7 @@ pub async fn run(options: Options) -> Result<Report, BoxError> {
         }
     };
     let origin = merchant.origin().to_owned();
-    let proxy = Proxy::start(&origin, plan, BEGAN, Box::new(slow)).await?;
+    let proxy = Proxy::start(&origin, plan, BEGAN, Box::new(slow), options.forgetful).await?;
     let stage = Arc::new(Stage {
         options,
         lines: Lines::new(plan)?,
@@ -107,7 +109,7 @@ pub async fn run(options: Options) -> Result<Report, BoxError> {
         purchases.extend(made??);
     }
     purchases.sort_by_key(|purchase| purchase.number);
-    Ok(Report::new(purchases, &stage.merchant.orders()))
+    Ok(Report::new(options, purchases, &stage.merchant.orders()))
 }
 
 impl Stage {

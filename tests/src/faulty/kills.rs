@@ -145,7 +145,8 @@ pub async fn run(options: Options) -> Result<Report, BoxError> {
     let watched = victim.clone();
     let watch = move |passing: Passing<'_>| lock(&watched).watch(&passing);
     let origin = merchant.origin().to_owned();
-    let proxy = Proxy::start(&origin, Plan::clear(), Timestamp::UNIX_EPOCH, Box::new(watch)).await?;
+    let (clear, watch) = (Plan::clear(), Box::new(watch));
+    let proxy = Proxy::start(&origin, clear, Timestamp::UNIX_EPOCH, watch, false).await?;
     let mut stage = Stage {
         options,
         merchant,

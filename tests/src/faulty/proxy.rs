@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -60,6 +61,8 @@ struct Inner {
     began: Timestamp,
     desks: Mutex<HashMap<u32, Desk>>,
     watch: Box<Watch>,
+    /// Where the merchant is to know no repetition: how many keys were exchanged.
+    forgetful: Option<AtomicU64>,
 }
 
 /// One purchase.
@@ -90,7 +93,8 @@ struct Answer {
 }
 
 impl Proxy {
-    /// Listens on a free port and forwards to a merchant (`http://host:port`).
+    /// Listens on a free port and forwards to a merchant (`http://host:port`). Where that is
+    /// `forgetful`, each request gets a key of its own on the way, as if no key were kept.
     ///
     /// # Errors
     ///
@@ -100,6 +104,7 @@ impl Proxy {
         plan: Plan,
         began: Timestamp,
         watch: Box<Watch>,
+        forgetful: bool,
     ) -> Result<Self, BoxError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let origin = format!("http://{}", listener.local_addr()?);
@@ -110,6 +115,7 @@ impl Proxy {
             began,
             desks: Mutex::default(),
             watch,
+            forgetful: forgetful.then(AtomicU64::default),
         });
         let serving = inner.clone();
         tokio::spawn(async move {
@@ -308,6 +314,13 @@ impl Inner {
         *forwarded.method_mut() = request.method.clone();
         *forwarded.uri_mut() = format!("{}{}", self.merchant, request.target).parse()?;
         *forwarded.headers_mut() = request.headers.clone();
+        if let (Some(exchanged), Some(key)) = (
+            &self.forgetful,
+            forwarded.headers_mut().get_mut("idempotency-key"),
+        ) {
+            let number = exchanged.fetch_add(1, Ordering::Relaxed);
+            *key = format!("00000000-0000-4000-8000-{number:012x}").parse()?;
+        }
         let response = self.transport.send(forwarded).await?;
         let (head, body) = response.into_parts();
         Ok(Answer {

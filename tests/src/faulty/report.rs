@@ -1,7 +1,7 @@
 //! What a fault run came to: a table by fault and step, and what must be 0.
 
 use super::buyer::Ending;
-use super::faults::Purchase;
+use super::faults::{Options, Purchase};
 use super::line::Event;
 use super::plan::{Fault, Step};
 use super::proxy::Seen;
@@ -29,6 +29,8 @@ pub struct Report {
     pub open: usize,
     /// Requests to complete a checkout that were repeated before a read.
     pub repeated: usize,
+    /// Checkouts beyond the first of a purchase, where the merchant keeps keys.
+    pub remade: usize,
     /// Calls that took longer than they may.
     pub overdue: u32,
     /// The numbers of the purchases that are wrong in one of these ways.
@@ -54,7 +56,7 @@ struct Row {
 }
 
 impl Report {
-    pub(super) fn new(purchases: Vec<Purchase>, ledger: &[Order]) -> Self {
+    pub(super) fn new(options: Options, purchases: Vec<Purchase>, ledger: &[Order]) -> Self {
         let mut report = Self {
             rows: BTreeMap::new(),
             purchases: purchases.len(),
@@ -65,6 +67,7 @@ impl Report {
             believed: 0,
             open: 0,
             repeated: 0,
+            remade: 0,
             overdue: 0,
             wrong: Vec::new(),
         };
@@ -82,6 +85,9 @@ impl Report {
                 .filter_map(|checkout| orders.remove(checkout.as_str()))
                 .flatten()
                 .collect();
+            if !options.forgetful {
+                report.remade += purchase.record.checkouts.len().saturating_sub(1);
+            }
             report.compare(purchase, &sold);
         }
         // Of checkouts that no purchase made.
@@ -93,6 +99,7 @@ impl Report {
     #[must_use]
     pub fn holds(&self) -> bool {
         self.doubled + self.unknown + self.believed + self.open + self.repeated == 0
+            && self.remade == 0
             && self.overdue == 0
     }
 
@@ -208,6 +215,7 @@ impl fmt::Display for Report {
             ("orders that only the agent believes in", self.believed),
             ("purchases whose end the agent does not know", self.open),
             ("completions repeated before a read", self.repeated),
+            ("checkouts made twice", self.remade),
             ("calls beyond their time", self.overdue as usize),
         ];
         for (what, count) in zeros {
