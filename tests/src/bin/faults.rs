@@ -6,7 +6,8 @@ use std::time::Duration;
 use ucp_runtime::BoxError;
 use ucp_tests::faulty::faults::{Options, run};
 
-const USAGE: &str = "usage: faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys] [--forgetful]";
+const USAGE: &str =
+    "usage: faults [--purchases N] [--seed N] [--concurrent N] [--fresh-keys] [--forgetful]";
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, BoxError> {

@@ -155,7 +155,10 @@ impl Buyer {
 
     /// Waits for an order that is being placed.
     async fn wait(&mut self, id: &str, turn: u32) -> Option<Response<Checkout, Refusal>> {
-        let until = self.budget.as_ref().map(|(clock, _)| clock.now() + PATIENCE);
+        let until = self
+            .budget
+            .as_ref()
+            .map(|(clock, _)| clock.now() + PATIENCE);
         for again in 0..TRIES {
             let name = format!("wait-{turn}-{again}");
             let call = self.shop.get_checkout(id);
@@ -203,7 +206,8 @@ impl Buyer {
 }
 
 /// What stands in the place of a checkout that there is none of.
-pub(super) type Refusal = <crate::golden::shopping_2026_04_08::operations::CreateCheckout as Endpoint>::Failure;
+pub(super) type Refusal =
+    <crate::golden::shopping_2026_04_08::operations::CreateCheckout as Endpoint>::Failure;
 
 pub(super) fn host() -> Host {
     Host::default().renders_disclosures().development()

@@ -111,8 +111,15 @@ impl Victim {
             acted: passing.acted.is_some(),
         };
         if self.moment == Some(now) {
-            let when = if passing.acted.is_some() { "after" } else { "before" };
-            self.kill(format!("request {}, {when} the merchant acted", self.requests));
+            let when = if passing.acted.is_some() {
+                "after"
+            } else {
+                "before"
+            };
+            self.kill(format!(
+                "request {}, {when} the merchant acted",
+                self.requests
+            ));
         }
     }
 }
@@ -214,7 +221,9 @@ impl Stage {
         if let Ended::Said(again) = self.process(number, &journal, None, usual).await?
             && again != said
         {
-            report.failures.push(format!("purchase {number}: {said}, then {again}"));
+            report
+                .failures
+                .push(format!("purchase {number}: {said}, then {again}"));
         }
         let made = self.proxy.finish(number).await.checkouts;
         let orders = self.merchant.orders();
@@ -227,7 +236,9 @@ impl Stage {
             [order] if said == format!("order {order}") => report.one_order += 1,
             [] | [_] => {
                 report.none += 1;
-                report.failures.push(format!("purchase {number}: {said}, sold {sold:?}"));
+                report
+                    .failures
+                    .push(format!("purchase {number}: {said}, sold {sold:?}"));
             }
             _ => report.doubled += 1,
         }
@@ -348,7 +359,10 @@ impl fmt::Display for Report {
         let zeros = [
             ("purchases with more than one order", self.doubled as usize),
             ("purchases with none, or another", self.none as usize),
-            ("journals that PRAGMA integrity_check faults", self.damaged as usize),
+            (
+                "journals that PRAGMA integrity_check faults",
+                self.damaged as usize,
+            ),
             ("calls that the journal shows open", self.open),
         ];
         for (what, count) in zeros {

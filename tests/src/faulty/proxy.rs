@@ -422,10 +422,7 @@ fn corrupt(headers: &mut HeaderMap) -> Result<(), BoxError> {
 }
 
 /// Reads one request; nothing when the client has closed the connection.
-async fn read(
-    stream: &mut TcpStream,
-    buffer: &mut BytesMut,
-) -> Result<Option<Incoming>, BoxError> {
+async fn read(stream: &mut TcpStream, buffer: &mut BytesMut) -> Result<Option<Incoming>, BoxError> {
     loop {
         if let Some(request) = parse(buffer)? {
             return Ok(Some(request));

@@ -161,9 +161,7 @@ impl Report {
                     let mut rest = rest
                         .iter()
                         .filter(|event| !matches!(event, Event::Sent(..)))
-                        .skip_while(|event| {
-                            matches!(event, Event::Unknown | Event::StillUnknown)
-                        });
+                        .skip_while(|event| matches!(event, Event::Unknown | Event::StillUnknown));
                     match rest.next() {
                         Some(Event::Recovered) => row.recovered += 1,
                         _ => row.lost += 1,
@@ -187,7 +185,15 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "{:<22}{:<12}{:>9}{:>11}{:>9}{:>7}{:>11}{:>7}{:>10}",
-            "fault", "step", "injected", "unnoticed", "retried", "read", "recovered", "lost", "not done"
+            "fault",
+            "step",
+            "injected",
+            "unnoticed",
+            "retried",
+            "read",
+            "recovered",
+            "lost",
+            "not done"
         )?;
         for ((fault, step), row) in &self.rows {
             writeln!(
@@ -204,10 +210,26 @@ impl fmt::Display for Report {
                 row.not_done
             )?;
         }
-        writeln!(f, "\nfaults injected                                {:>7}", self.injected())?;
-        writeln!(f, "purchases                                      {:>7}", self.purchases)?;
-        writeln!(f, "  with one order                               {:>7}", self.placed)?;
-        writeln!(f, "  without an order, and the agent knows        {:>7}", self.not_placed)?;
+        writeln!(
+            f,
+            "\nfaults injected                                {:>7}",
+            self.injected()
+        )?;
+        writeln!(
+            f,
+            "purchases                                      {:>7}",
+            self.purchases
+        )?;
+        writeln!(
+            f,
+            "  with one order                               {:>7}",
+            self.placed
+        )?;
+        writeln!(
+            f,
+            "  without an order, and the agent knows        {:>7}",
+            self.not_placed
+        )?;
         writeln!(f, "must be 0:")?;
         let zeros = [
             ("doubled orders", self.doubled),
