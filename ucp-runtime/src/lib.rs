@@ -76,6 +76,7 @@ mod retry;
 mod said;
 pub mod signatures;
 mod signing;
+pub mod tools;
 mod transport;
 pub mod untyped;
 mod verification;
