@@ -152,12 +152,13 @@ async fn no_header_of_a_models_reaches_the_wire() {
         .await;
     assert_eq!(result.kind, Kind::Answered, "{}", result.text);
     assert_eq!(result.notes.len(), injected.len());
-    for (name, note) in std::iter::zip(sorted(&injected), sorted_notes(&result.notes)) {
-        assert_eq!(
-            note,
-            format!("`{name}` was discarded: the protocol's headers are not a model's to set")
+    for name in injected {
+        let note =
+            format!("`{name}` was discarded: the protocol's headers are not a model's to set");
+        assert!(
+            result.notes.contains(&note) && result.text.contains(&note),
+            "{note}"
         );
-        assert!(result.text.contains(note));
     }
     let exchanges = stage.sandbox.exchanges();
     let sent = exchanges.iter().find(|it| it.method == "POST").unwrap();
@@ -176,16 +177,6 @@ async fn no_header_of_a_models_reaches_the_wire() {
     assert_eq!(key.len(), 36);
 }
 
-fn sorted<'t>(of: &[&'t str]) -> Vec<&'t str> {
-    let mut of = of.to_vec();
-    of.sort_unstable();
-    of
-}
-
-fn sorted_notes(of: &[String]) -> Vec<&str> {
-    sorted(&of.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// A result says what to do, and is read back out of a transcript.
 #[tokio::test]
 async fn a_result_is_for_the_model_and_for_the_application() {
@@ -202,7 +193,7 @@ async fn a_result_is_for_the_model_and_for_the_application() {
     assert_eq!(
         result.notes,
         [
-            "$.body.line_items[0].quantity: an integer written as a float, read as an integer",
+            "$.body.line_items[0].quantity: an integer written as a float",
             "$.body.buyer: null for an optional member, read as absent",
         ]
     );
@@ -368,7 +359,6 @@ async fn a_refusal_says_why() {
     );
 }
 
-/// Without an id secret no call can be named, and a model is told that it failed.
 #[tokio::test]
 async fn only_what_was_agreed_is_offered() {
     let stage = stage().await;

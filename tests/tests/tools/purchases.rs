@@ -69,7 +69,7 @@ async fn an_approved_purchase_is_one_order() {
         assert_eq!(purchase.merchant, stage.sandbox.origin());
         assert_eq!(purchase.checkout["id"], id.as_str());
         assert_eq!(purchase.checkout["status"], "ready_for_complete");
-        let total = stage.sandbox.orders()[0].total;
+        let total = stage.sandbox.orders()[0].total();
         assert_eq!(
             purchase.total().unwrap().to_string(),
             ucp_runtime::Money::new(total, "USD").to_string()

@@ -82,7 +82,8 @@ fn take(schema: &mut Map, name: &str) -> bool {
     let Some(properties) = properties.filter(|it| it.contains_key(name)) else {
         return false;
     };
-    properties.remove(name);
+    // What is left keeps its order.
+    properties.retain(|other, _| other != name);
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.retain(|other| other != name);
     }
