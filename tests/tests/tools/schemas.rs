@@ -39,10 +39,7 @@ fn tools(version: &str) -> Tools {
         "2026-04-08" => april::Client::new(&merchant).tools(),
         _ => draft::Client::new(&merchant).tools(),
     };
-    builder
-        .approve(move |purchase| approve(purchase))
-        .build()
-        .unwrap()
+    builder.approve(approve).build().unwrap()
 }
 
 /// Of each tool: its inputs, those that it requires, the body's members, and those that it requires.
