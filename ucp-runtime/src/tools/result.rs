@@ -81,7 +81,12 @@ impl ToolResult {
         handoff: Option<Handoff>,
         checkout: Value,
     ) -> Self {
-        let text = format!("{reason} Nothing was ordered.");
+        let stop = if reason.ends_with(['.', '!', '?']) {
+            ""
+        } else {
+            "."
+        };
+        let text = format!("{reason}{stop} Nothing was ordered.");
         let mut result = Self::new(Kind::NotSent, text);
         result.handoff = handoff;
         result.body = Some(checkout);
