@@ -39,6 +39,8 @@
 mod approval;
 mod arguments;
 mod result;
+#[cfg(feature = "rig")]
+pub mod rig;
 mod schema;
 
 pub use approval::{Approval, Purchase};
