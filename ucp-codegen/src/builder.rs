@@ -150,6 +150,12 @@ impl Builder {
         self
     }
 
+    /// Generates the operations as tools for a model too: `TOOLS`, and `Client::tools`.
+    pub fn tools(mut self) -> Self {
+        self.options.tools = true;
+        self
+    }
+
     /// Puts everything into a module.
     pub fn module(mut self, module: impl Into<String>) -> Self {
         self.options.module = Some(module.into());

@@ -141,29 +141,29 @@ pub(crate) fn types(
             };
             reader.type_of(&[one], &View::Response)
         });
-        let service = operation.success().or(operation.body);
-        let service = service
-            .map(|place| service_of(&reader, place))
+        let place = operation.success().or(operation.body);
+        let capability = place
+            .map(|place| capability_of(&reader, place))
             .unwrap_or_default();
         model::Bodies {
             operation,
             request,
             success,
             failure: failure.clone(),
-            service,
+            capability,
         }
     });
     let operations = operations.collect();
     let webhooks = chosen.webhooks.into_iter().filter_map(|operation| {
         let place = operation.body?;
         let success = reader.type_of(&[place], &View::Response);
-        let service = service_of(&reader, place);
+        let capability = capability_of(&reader, place);
         Some(model::Bodies {
             operation,
             request: None,
             success,
             failure: Type::Any,
-            service,
+            capability,
         })
     });
     let webhooks = webhooks.collect();
@@ -176,6 +176,7 @@ pub(crate) fn types(
         capabilities,
         managed: managed(options),
         expose: options.expose.clone(),
+        tools: options.tools,
     };
     Typed {
         graph,
@@ -584,11 +585,9 @@ fn error_branch(reader: &mut Reader<'_>, place: Place) -> Option<Place> {
         .find(|branch| reader.is_error(*branch))
 }
 
-/// The service that an operation belongs to: the first three labels of its capability's name.
-fn service_of(reader: &Reader<'_>, place: Place) -> String {
+/// The capability that an operation belongs to: the name of its body's schema.
+fn capability_of(reader: &Reader<'_>, place: Place) -> String {
     let branch = reader.branches(place).into_iter().next();
-    let name = branch
-        .and_then(|branch| reader.source.named(reader.source.file(branch)))
-        .unwrap_or_default();
-    name.split('.').take(3).collect::<Vec<_>>().join(".")
+    let name = branch.and_then(|branch| reader.source.named(reader.source.file(branch)));
+    name.unwrap_or_default().to_owned()
 }

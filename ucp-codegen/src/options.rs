@@ -62,6 +62,8 @@ pub struct Options {
     pub expose: Vec<String>,
     /// Derives that every generated type gets besides its own.
     pub derive: Vec<String>,
+    /// Whether the operations are also generated as tools for a model.
+    pub tools: bool,
     /// The module to put everything into; without it, the code stands where it is written.
     pub module: Option<String>,
 }
@@ -79,6 +81,7 @@ impl Options {
             managed: Vec::new(),
             expose: Vec::new(),
             derive: Vec::new(),
+            tools: false,
             module: None,
         }
     }
@@ -147,8 +150,7 @@ impl Word {
     }
 }
 
-const NAMES: &str =
-    "release, contract, version, document, extensions, operations, managed, expose, derive, module";
+const NAMES: &str = "release, contract, version, document, extensions, operations, managed, expose, derive, tools, module";
 
 fn read(input: ParseStream<'_>) -> syn::Result<SpannedOptions> {
     let mut contract: Option<(Contract, Span)> = None;
@@ -197,6 +199,7 @@ fn read(input: ParseStream<'_>) -> syn::Result<SpannedOptions> {
             "expose" => options.expose = words(input, &mut spans, Some(Argument::Expose))?,
             "derive" => options.derive = words(input, &mut spans, Some(Argument::Derive))?,
             "managed" => options.managed = words(input, &mut spans, None)?,
+            "tools" => options.tools = input.parse::<syn::LitBool>()?.value,
             _ => {
                 return Err(syn::Error::new(
                     name.span(),

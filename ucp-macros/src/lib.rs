@@ -28,6 +28,7 @@ use ucp_codegen::{Contract, Options, Output, SpannedOptions, expand};
 /// | `managed` | headers that are the runtime's work, besides those it knows |
 /// | `expose` | managed headers that become inputs |
 /// | `derive` | derives that every type gets besides its own |
+/// | `tools` | `true` for the operations as tools for a model: `TOOLS`, and `Client::tools` |
 /// | `module` | a module to put everything into; without it, a type of your own beside the call hides the generated one of its name, which stays reachable in its part (`order::Order`) |
 ///
 /// A mistake in an option or in the contract is a compile error at that option. The files that were

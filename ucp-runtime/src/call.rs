@@ -14,6 +14,7 @@ use crate::prepared::Prepared;
 use crate::response::Response;
 use crate::retry::Retry;
 use crate::transport::BoxFuture;
+use crate::untyped::Untyped;
 use crate::verification::Verification;
 use crate::wait;
 use crate::wire::{self, Check, Violations};
@@ -289,6 +290,35 @@ impl<E> Call<E> {
     /// [`Error::NotSent`] for whatever keeps the call from being sent.
     pub async fn prepare(self) -> Result<Prepared<E>, Error> {
         Ok(Prepared::new(execute::prepare(self.inputs).await?))
+    }
+
+    /// The rules of the contract that the body breaks.
+    pub(crate) fn violations(&self) -> Option<&Violations> {
+        self.inputs.violations.as_ref()
+    }
+
+    /// Whether it moves money.
+    pub(crate) fn completes(&self) -> bool {
+        self.inputs.operation.completes()
+    }
+
+    /// Whether a call that moves money was judged and recorded before, under the same call id.
+    pub(crate) async fn is_recorded(&self) -> Result<bool, Error> {
+        let agent = self.inputs.merchant.agent().inner();
+        execute::recorded(&self.inputs, agent)
+            .await
+            .map_err(|problem| Error::not_sent(self.inputs.operation.id, problem))
+    }
+
+    /// The call that reads what this one is about, as a turn of its own.
+    pub(crate) fn reading(&self, turn: u64) -> Result<Call<Untyped>, Error> {
+        let of = self.inputs.operation;
+        let operation = of.read.ok_or(RequestError::NoBasis);
+        let operation = operation.map_err(|problem| Error::not_sent(of.id, problem))?;
+        Ok(Call {
+            inputs: self.inputs.read(operation).turn("read", turn),
+            endpoint: PhantomData,
+        })
     }
 
     fn fail(&mut self, problem: RequestError) {

@@ -28,6 +28,15 @@ pub(crate) fn is_managed(name: &HeaderName) -> bool {
     OURS.contains(name) || *name == header::CONTENT_TYPE || name.as_str().starts_with("accept")
 }
 
+/// Whether it says who asks or which request it is, rather than how the answer should be: no model
+/// sets it, whatever a client has as arguments.
+pub(crate) fn is_identity(name: &HeaderName) -> bool {
+    is_managed(name)
+        && *name != header::CONTENT_TYPE
+        && *name != header::USER_AGENT
+        && !name.as_str().starts_with("accept")
+}
+
 /// Whether it frames the message: what another than the transport sets can split a request in two.
 pub(crate) fn is_framing(name: &HeaderName) -> bool {
     [

@@ -36,6 +36,7 @@
 //! * `macros` (default): the macro that generates clients.
 //! * `ring`, `aws-lc-rs`: a faster ES256, behind the same [`SigningKey`](signatures::SigningKey).
 //! * `axum`: a router that serves the agent's own profile.
+//! * `rig`: the tools as those of rig's agents.
 
 mod agent;
 mod anomaly;
@@ -76,6 +77,7 @@ mod retry;
 mod said;
 pub mod signatures;
 mod signing;
+pub mod tools;
 mod trace;
 mod transport;
 pub mod untyped;

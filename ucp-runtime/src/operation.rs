@@ -26,6 +26,9 @@ pub struct Operation {
     pub read: Option<&'static Operation>,
 }
 
+/// The operation that moves money.
+pub(crate) const COMPLETES: &str = "complete_checkout";
+
 impl Operation {
     /// An operation of `release`.
     #[must_use]
@@ -60,7 +63,7 @@ impl Operation {
 
     /// Whether it completes a checkout: the one that moves money.
     pub(crate) fn completes(&self) -> bool {
-        self.id == "complete_checkout"
+        self.id == COMPLETES
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::merchant::Merchant;
 use crate::operation::{Answers, CompletesCheckout, Endpoint, Input, Operation, Place};
-use crate::wire::{self, Check, DecodeError, Map, Read, Value};
+use crate::wire::{self, Check, DecodeError, Map, Note, Read, Value};
 use serde::Serialize;
 use std::fmt;
 
@@ -21,7 +21,8 @@ impl Answers for Untyped {
 /// [`guard`](crate::guard)); what is said of guards to another has no effect.
 impl CompletesCheckout for Untyped {}
 
-type SetBody = fn(Call<Untyped>, Value, &'static [Check]) -> Result<Call<Untyped>, DecodeError>;
+type Set = (Call<Untyped>, Vec<Note>);
+type SetBody = fn(Call<Untyped>, Value, &'static [Check]) -> Result<Set, DecodeError>;
 
 /// An operation that can be called by its name. Generated code has all of a client's as
 /// `OPERATIONS`, and `Client::call` takes one of them.
@@ -66,8 +67,8 @@ impl Callable {
     #[must_use]
     pub const fn body<T: Read + Serialize>(mut self) -> Self {
         self.body = Some(|call, value, rules| {
-            let (body, _) = wire::read_body::<T>(value)?;
-            Ok(call.checked_body(&body, rules))
+            let (body, notes) = wire::read_body::<T>(value)?;
+            Ok((call.checked_body(&body, rules), notes))
         });
         self
     }
@@ -140,7 +141,7 @@ pub fn call(
     merchant: &Merchant,
     operations: &'static [Callable],
     name: &str,
-    mut inputs: Map,
+    inputs: Map,
 ) -> Result<Call<Untyped>, InputError> {
     let found = operations.iter().find(|of| of.operation.id == name);
     let Some(callable) = found else {
@@ -149,7 +150,17 @@ pub fn call(
             known: operations.iter().map(|of| of.operation.id).collect(),
         });
     };
+    make(merchant, callable, inputs).map(|(call, _)| call)
+}
+
+/// Makes a call of an operation, and says what of its body was read leniently.
+pub(crate) fn make(
+    merchant: &Merchant,
+    callable: &Callable,
+    mut inputs: Map,
+) -> Result<(Call<Untyped>, Vec<Note>), InputError> {
     let operation = callable.operation.id;
+    let mut notes = Vec::new();
     let mut call = Call::of(merchant, callable.operation);
     for Input {
         name,
@@ -165,7 +176,7 @@ pub fn call(
             Some(value) => value,
         };
         if let (Place::Body, Some(set)) = (place, callable.body) {
-            call = set(call, value, callable.rules)
+            (call, notes) = set(call, value, callable.rules)
                 .map_err(|source| InputError::Body { operation, source })?;
             continue;
         }
@@ -182,7 +193,7 @@ pub fn call(
         };
     }
     match inputs.into_iter().next() {
-        None => Ok(call),
+        None => Ok((call, notes)),
         Some((name, _)) => Err(InputError::Unknown {
             operation,
             name,

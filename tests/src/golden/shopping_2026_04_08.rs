@@ -70,7 +70,7 @@ impl Client {
     }
     /// Change a checkout.
     ///
-    /// Replaces each member that the body has; members it leaves out stay as they are.
+    /// Replaces what the session holds; leaving out is erasing.
     ///
     /// `PUT /checkout-sessions/{id}`
     #[must_use = "a call does nothing until it is awaited"]

@@ -3,7 +3,7 @@
 use super::names::{self, Scope};
 use super::{
     Argument, Arm, Field, Item, Method, Model, Of, Presence, Rule, Struct, Ty, Union, Vocabulary,
-    boxing, docs,
+    boxing, docs, tools,
 };
 use crate::contract::{Location, Operation};
 use crate::schema::{Check, Docs, Graph, Node, NodeId, Shape, Type, View};
@@ -18,7 +18,16 @@ pub(crate) struct Bodies {
     /// For a webhook: what the merchant sends.
     pub(crate) success: Type,
     pub(crate) failure: Type,
-    pub(crate) service: String,
+    /// The name of the capability that it belongs to, where its schema has one.
+    pub(crate) capability: String,
+}
+
+impl Bodies {
+    /// The service that the operation belongs to: the first three labels of its capability's name.
+    fn service(&self) -> String {
+        let labels = self.capability.split('.').take(3);
+        labels.collect::<Vec<_>>().join(".")
+    }
 }
 
 /// The size of a JSON map, which depends on a feature of `serde_json`.
@@ -49,6 +58,8 @@ pub(crate) struct Contract {
     pub(crate) managed: Vec<String>,
     /// Those of them that are inputs nevertheless.
     pub(crate) expose: Vec<String>,
+    /// Whether the operations become tools too.
+    pub(crate) tools: bool,
 }
 
 pub(crate) fn build(
@@ -94,7 +105,7 @@ pub(crate) fn build(
         release: contract.release.clone(),
         docs: module_docs(&contract.title, &contract.release),
         service: (operations.iter().chain(webhooks))
-            .map(|bodies| bodies.service.clone())
+            .map(Bodies::service)
             .find(|service| !service.is_empty())
             .unwrap_or_default(),
         capabilities: contract.capabilities.clone(),
@@ -127,7 +138,10 @@ pub(crate) fn build(
         .iter()
         .map(|bodies| builder.method(bodies, contract))
         .collect();
-    let mut idents = Scope::with(["new", "merchant", "call"]);
+    if contract.tools {
+        tools::add(&builder, operations, &mut model.methods);
+    }
+    let mut idents = Scope::with(["new", "merchant", "call", "tools"]);
     for method in &mut model.methods {
         let ident = &method.ident;
         method.ident = idents.claim(&[ident.clone(), format!("{ident}_operation")]);
@@ -205,15 +219,15 @@ fn body_words(operations: &[Bodies], webhooks: &[Bodies]) -> Vec<(Place, String)
     words
 }
 
-struct Builder<'a> {
-    source: &'a Source,
-    graph: &'a Graph,
+pub(super) struct Builder<'a> {
+    pub(super) source: &'a Source,
+    pub(super) graph: &'a Graph,
     bodies: Vec<(Place, String)>,
     names: BTreeMap<NodeId, String>,
     boxed: BTreeSet<(NodeId, NodeId)>,
     floats: BTreeSet<NodeId>,
     /// The nodes that demand something beyond their types, at any depth.
-    ruled: BTreeSet<NodeId>,
+    pub(super) ruled: BTreeSet<NodeId>,
     /// The bodies of updates.
     updates: BTreeSet<NodeId>,
     /// The nodes that each representative stands for.
@@ -534,7 +548,7 @@ impl Builder<'_> {
         found
     }
 
-    fn named(&self, id: NodeId) -> String {
+    pub(super) fn named(&self, id: NodeId) -> String {
         self.names
             .get(&self.graph.shared(id))
             .cloned()
@@ -887,7 +901,7 @@ impl Builder<'_> {
             marker: names::variant(&operation.id),
             verb: operation.method.clone(),
             path: operation.path.clone(),
-            service: bodies.service.clone(),
+            service: bodies.service(),
             path_parameters,
             arguments,
             managed,
@@ -912,6 +926,7 @@ impl Builder<'_> {
             docs: operation_docs(operation, &format!("`{}` of the contract.", operation.id)),
             deprecated: operation.deprecated,
             link: operation.is_link(),
+            tool: None,
         }
     }
 }

@@ -6,6 +6,7 @@ mod boxing;
 mod build;
 mod docs;
 mod names;
+mod tools;
 
 use crate::schema::Check;
 use std::collections::BTreeMap;
@@ -204,4 +205,18 @@ pub(crate) struct Method {
     pub(crate) deprecated: bool,
     /// Whether it is a URL to open rather than a call to make.
     pub(crate) link: bool,
+    /// What a model is told of it, where that was asked for.
+    pub(crate) tool: Option<Tool>,
+}
+
+/// An operation as a tool for a model.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// At most 64 characters of `[A-Za-z0-9_-]`, and no other tool's.
+    pub(crate) name: String,
+    /// The capability that must be agreed with a merchant; empty for none.
+    pub(crate) capability: String,
+    pub(crate) description: String,
+    /// The JSON Schema of its inputs, as text: what is passed on and not looked into.
+    pub(crate) schema: String,
 }

@@ -1,7 +1,7 @@
 //! The client, the types that stand for its operations, and the setters of exposed inputs.
 
 use super::{Home, doc, ident, ty};
-use crate::model::{Argument, Method, Model, Ty};
+use crate::model::{Argument, Method, Model, Tool, Ty};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
     let setters = setters(model);
     let webhooks = model.webhooks.iter().map(|item| webhook(item, model, home));
     let (by_name, callables) = by_name(model, home);
+    let (tools, list) = tools(model);
     let all = || model.methods.iter().chain(&model.webhooks);
     let used = [
         (!model.methods.is_empty(), "Endpoint"),
@@ -55,9 +56,13 @@ pub(super) fn render(model: &Model, home: &Home<'_>, allow: Option<&TokenStream>
             #(#methods)*
 
             #by_name
+
+            #tools
         }
 
         #callables
+
+        #list
 
         #setters
 
@@ -168,6 +173,40 @@ fn by_name(model: &Model, home: &Home<'_>) -> (Option<TokenStream>, Option<Token
         };
     };
     (Some(method), Some(callables))
+}
+
+/// The method that offers the operations to a model, and what it offers.
+fn tools(model: &Model) -> (Option<TokenStream>, Option<TokenStream>) {
+    let tools = model.methods.iter().filter_map(|item| {
+        let Tool {
+            name,
+            capability,
+            description,
+            schema,
+        } = item.tool.as_ref()?;
+        let id = &item.id;
+        Some(quote! { Tool::new(#name, #id, #capability, #description, #schema) })
+    });
+    let tools: Vec<TokenStream> = tools.collect();
+    if tools.is_empty() {
+        return (None, None);
+    }
+    let method = quote! {
+        /// The operations as tools for a model, once it is said what the application provides and
+        /// who approves.
+        #[must_use]
+        pub fn tools(&self) -> ::ucp_runtime::tools::ToolsBuilder {
+            ::ucp_runtime::tools::ToolsBuilder::new(&self.merchant, OPERATIONS, TOOLS)
+        }
+    };
+    let list = quote! {
+        /// The operations as a model is told of them: what [`Client::tools`] offers.
+        pub const TOOLS: &[::ucp_runtime::tools::Tool] = {
+            use ::ucp_runtime::tools::Tool;
+            &[#(#tools),*]
+        };
+    };
+    (Some(method), Some(list))
 }
 
 fn callable(item: &Method, home: &Home<'_>) -> TokenStream {

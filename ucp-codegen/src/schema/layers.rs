@@ -557,7 +557,14 @@ fn own_docs(schema: At<'_>, merged: &mut Merged) {
         match keyword {
             "title" => docs.title = value.as_str().map(ToOwned::to_owned).or(docs.title.take()),
             "deprecated" => deprecated = value.says(true),
-            keyword => facts.extend(fact(keyword, value)),
+            keyword => {
+                match keyword {
+                    "default" => docs.default = Some(value.place),
+                    "examples" if value.is_list() => docs.examples = Some(value.place),
+                    _ => {}
+                }
+                facts.extend(fact(keyword, value));
+            }
         }
     }
     if let Some(description) = description {

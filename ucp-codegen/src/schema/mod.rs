@@ -96,6 +96,9 @@ pub(crate) struct Docs {
     pub(crate) facts: Vec<String>,
     /// Set when the contract deprecates it, with its reason when it gives one.
     pub(crate) deprecated: Option<String>,
+    /// Where the contract gives a value for its absence, and values as examples.
+    pub(crate) default: Option<Place>,
+    pub(crate) examples: Option<Place>,
 }
 
 #[derive(Clone, Debug)]

@@ -28,6 +28,16 @@ pub struct Note {
     pub text: Cow<'static, str>,
 }
 
+/// How the note begins of a union's value that fits no arm.
+pub(super) const KEPT: &str = "kept as unknown: ";
+
+impl Note {
+    /// Whether it is about a value that does not fit, and was kept as it is.
+    pub(crate) fn is_misfit(&self) -> bool {
+        self.text.starts_with(KEPT)
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.text)

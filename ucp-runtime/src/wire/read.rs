@@ -1,5 +1,6 @@
 //! Reading JSON values into types.
 
+use super::note::KEPT;
 use super::path::Segment;
 use super::{DecodeError, JsonPath, Map, Note, SafeInteger, UnknownObject, UnknownValue};
 use serde::de::Error as _;
@@ -308,7 +309,7 @@ pub fn read_union<T: Union>(value: Value, reader: &mut Reader) -> Result<T, Deco
             reader.path.0.truncate(depth);
             reader.notes.truncate(noted);
             let object = reader.object(value, "an object")?;
-            reader.note(format!("kept as unknown: {error}"));
+            reader.note(format!("{KEPT}{error}"));
             Ok(T::unknown(UnknownObject::new(object)))
         }
     }
