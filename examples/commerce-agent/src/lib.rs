@@ -32,6 +32,11 @@
 //! # }
 //! ```
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "only JSON is indexed, to be read, where a missing member reads as null"
+)]
+
 pub mod events;
 mod form;
 pub mod model;

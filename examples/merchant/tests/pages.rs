@@ -1,5 +1,7 @@
 //! The pages for people: at `continue_url`, and embedded.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+
 mod common;
 
 use common::{Stage, payment};

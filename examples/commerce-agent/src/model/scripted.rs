@@ -196,7 +196,7 @@ fn query(text: &str) -> String {
 /// Without the plural's s.
 fn stem(word: &str) -> &str {
     match word.strip_suffix('s') {
-        Some(stem) if stem.len() > 3 && !stem.ends_with('s') => stem,
+        Some(stem) if stem.len() >= 3 && !stem.ends_with('s') => stem,
         _ => word,
     }
 }
