@@ -5,7 +5,7 @@
 //! before anything is sent, so that a second click, a reload or a restart repeats that very call.
 
 use crate::shop::{Fresh, Trouble};
-use crate::store::{New, Placed, Purchase};
+use crate::store::{Draft, Placed, Purchase};
 use crate::wallet::{self, Instrument};
 use crate::{App, form, screen};
 use serde_json::{Map, Value, json};
@@ -94,7 +94,7 @@ impl App {
         show: bool,
     ) -> Result<(), BoxError> {
         let state = fresh.state();
-        let screen = || New::new("screen", json!({ "checkout": checkout }));
+        let screen = || Draft::new("screen", json!({ "checkout": checkout }));
         let mut events = vec![screen()];
         if state == "completed" {
             let order = &fresh.body["order"];
@@ -107,16 +107,17 @@ impl App {
                 };
                 // Before anything else: its webhooks may be on their way.
                 self.store().record_order(id, placed).await?;
-                events.push(New::new("order", json!({ "order": id })).once(format!("order/{id}")));
+                events
+                    .push(Draft::new("order", json!({ "order": id })).once(format!("order/{id}")));
             }
             let what = json!({
                 "what": "placed", "checkout": checkout, "order": order["id"], "label": order["label"],
             });
-            events.push(New::new("outcome", what).once(format!("placed/{checkout}")));
+            events.push(Draft::new("outcome", what).once(format!("placed/{checkout}")));
         }
         if state == "canceled" {
             let what = json!({ "what": "canceled", "checkout": checkout });
-            events.push(New::new("outcome", what).once(format!("canceled/{checkout}")));
+            events.push(Draft::new("outcome", what).once(format!("canceled/{checkout}")));
         }
         let news = self
             .store()
@@ -342,7 +343,7 @@ impl App {
             Err(Refusal::Shop(Trouble::Unknown)) => return Err(Refusal::Shop(Trouble::Unknown)),
             Err(refusal) => crate::log(&format!("a purchase was refused: {refusal:?}")),
         }
-        let screen = New::new("screen", json!({ "checkout": checkout }));
+        let screen = Draft::new("screen", json!({ "checkout": checkout }));
         self.store().append(conversation, vec![screen]).await?;
         Ok(())
     }
@@ -382,8 +383,8 @@ impl App {
     pub(crate) async fn decline(&self, conversation: &str, checkout: &str) -> Result<(), Refusal> {
         let what = json!({ "what": "declined", "checkout": checkout });
         let events = vec![
-            New::new("screen", json!({ "checkout": checkout })),
-            New::new("outcome", what),
+            Draft::new("screen", json!({ "checkout": checkout })),
+            Draft::new("outcome", what),
         ];
         let settled = self
             .store()
@@ -428,7 +429,7 @@ impl App {
         conversation: &str,
         call: &str,
     ) -> Result<(), BoxError> {
-        let event = New::new("sign_in", json!({ "id": call })).once(format!("sign_in/{call}"));
+        let event = Draft::new("sign_in", json!({ "id": call })).once(format!("sign_in/{call}"));
         let waits = self
             .store()
             .waits(conversation, call, "sign_in", vec![event]);
@@ -443,7 +444,7 @@ impl App {
         skip: bool,
     ) -> Result<(), Refusal> {
         let what = if skip { "skipped" } else { "signed_in" };
-        let outcome = New::new("outcome", json!({ "what": what, "id": call }));
+        let outcome = Draft::new("outcome", json!({ "what": what, "id": call }));
         let settled = self
             .store()
             .settle(conversation, call, what, vec![outcome])

@@ -73,14 +73,14 @@ pub struct Event {
 }
 
 /// An event to be stored.
-pub(crate) struct New {
+pub(crate) struct Draft {
     pub(crate) kind: &'static str,
     pub(crate) body: Value,
     /// A name under which the conversation has only one event.
     pub(crate) once: Option<String>,
 }
 
-impl New {
+impl Draft {
     pub(crate) fn new(kind: &'static str, body: Value) -> Self {
         Self {
             kind,
@@ -250,7 +250,7 @@ impl Store {
 
     /// Adds events, all or none, and gives their indexes. One that may be there only once and is
     /// there already is left out.
-    pub(crate) async fn append(&self, conversation: &str, events: Vec<New>) -> Result<Vec<i64>> {
+    pub(crate) async fn append(&self, conversation: &str, events: Vec<Draft>) -> Result<Vec<i64>> {
         self.with_events(conversation, move |sql, id| append(sql, id, events))
             .await
     }
@@ -265,7 +265,12 @@ impl Store {
     }
 
     /// Ends a turn: its last event, and the input up to which all is answered.
-    pub(crate) async fn answered(&self, conversation: &str, cursor: i64, last: New) -> Result<()> {
+    pub(crate) async fn answered(
+        &self,
+        conversation: &str,
+        cursor: i64,
+        last: Draft,
+    ) -> Result<()> {
         self.with_events(conversation, move |sql, id| {
             append(sql, id, vec![last])?;
             let update = "UPDATE conversation SET cursor = ?2 WHERE id = ?1";
@@ -323,7 +328,7 @@ impl Store {
         conversation: &str,
         matter_id: &str,
         state: &str,
-        events: Vec<New>,
+        events: Vec<Draft>,
     ) -> Result<bool> {
         let (matter_id, state) = (matter_id.to_owned(), state.to_owned());
         self.with_events(conversation, move |sql, id| {
@@ -349,7 +354,7 @@ impl Store {
         conversation: &str,
         matter_id: &str,
         outcome: &str,
-        events: Vec<New>,
+        events: Vec<Draft>,
     ) -> Result<bool> {
         let (matter_id, outcome) = (matter_id.to_owned(), outcome.to_owned());
         self.with_events(conversation, move |sql, id| {
@@ -503,7 +508,7 @@ impl Store {
         conversation: &str,
         order: &str,
         body: &Value,
-        event: New,
+        event: Draft,
     ) -> Result<()> {
         let (order, body) = (order.to_owned(), body.to_string());
         self.with_events(conversation, move |sql, id| {
@@ -522,14 +527,14 @@ fn head(sql: &Connection, conversation: &str) -> Result<i64> {
     Ok(sql.query_row(query, [conversation], |row| row.get(0))?)
 }
 
-fn append(sql: &Connection, conversation: &str, events: Vec<New>) -> Result<Vec<i64>> {
+fn append(sql: &Connection, conversation: &str, events: Vec<Draft>) -> Result<Vec<i64>> {
     let mut insert = sql.prepare(
         "INSERT INTO event (conversation, seq, kind, body, once) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (conversation, once) DO NOTHING",
     )?;
     let mut seq = head(sql, conversation)?;
     let mut added = Vec::new();
-    for New { kind, body, once } in events {
+    for Draft { kind, body, once } in events {
         let row = params![conversation, seq + 1, kind, body.to_string(), once];
         if insert.execute(row)? > 0 {
             seq += 1;
@@ -586,8 +591,8 @@ mod tests {
         store
     }
 
-    fn event(once: Option<&str>) -> New {
-        New {
+    fn event(once: Option<&str>) -> Draft {
+        Draft {
             kind: "buyer",
             body: json!({}),
             once: once.map(str::to_owned),
@@ -607,7 +612,7 @@ mod tests {
         let seqs = store.events("c", 1).await.unwrap();
         assert_eq!(seqs.iter().map(|it| it.seq).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(store.unanswered().await.unwrap(), ["c"]);
-        let done = New::new("done", json!({}));
+        let done = Draft::new("done", json!({}));
         store.answered("c", 3, done).await.unwrap();
         assert!(store.unanswered().await.unwrap().is_empty());
     }

@@ -5,7 +5,7 @@ use crate::App;
 use crate::events::{self, Stand};
 use crate::model::Prompt;
 use crate::shop::Trouble;
-use crate::store::New;
+use crate::store::Draft;
 use crate::tools;
 use serde_json::{Value, json};
 use std::collections::hash_map::Entry;
@@ -61,14 +61,14 @@ impl App {
                 }
                 Stand::Speak { upto, steps, .. } if steps > MOST_STEPS => {
                     let text = "I got stuck there. Please say it in another way.";
-                    let last = New::new("error", json!({ "text": text }));
+                    let last = Draft::new("error", json!({ "text": text }));
                     self.store().answered(conversation, upto, last).await?;
                 }
                 Stand::Speak { upto, begun, .. } => {
                     let (step, said) = match begun {
                         Some(begun) => begun,
                         None => {
-                            let step = vec![New::new("step", json!({}))];
+                            let step = vec![Draft::new("step", json!({}))];
                             let added = self.store().append(conversation, step).await?;
                             (added.first().copied().unwrap_or(0), String::new())
                         }
@@ -114,14 +114,14 @@ impl App {
         heard?;
         match answer {
             Ok(calls) if calls.is_empty() => {
-                let last = New::new("done", json!({}));
+                let last = Draft::new("done", json!({}));
                 self.store().answered(conversation, upto, last).await
             }
             Ok(calls) => {
                 let call = |call: crate::model::ToolCall| {
                     let body =
                         json!({ "step": step, "name": call.name, "arguments": call.arguments });
-                    New::new("tool_call", body)
+                    Draft::new("tool_call", body)
                 };
                 let calls = calls.into_iter().map(call).collect();
                 self.store().append(conversation, calls).await?;
@@ -130,7 +130,7 @@ impl App {
             Err(error) => {
                 crate::log(&format!("the model does not answer: {error}"));
                 let text = "There is no answer at the moment. Please try again.";
-                let last = New::new("error", json!({ "text": text }));
+                let last = Draft::new("error", json!({ "text": text }));
                 self.store().answered(conversation, upto, last).await
             }
         }
@@ -154,7 +154,7 @@ impl App {
             "text": outcome.text,
             "body": outcome.body,
         });
-        let result = New::new("tool_result", result).once(format!("result/{seq}"));
+        let result = Draft::new("tool_result", result).once(format!("result/{seq}"));
         self.store().append(conversation, vec![result]).await?;
         if let Some(Trouble::SignIn) = outcome.trouble {
             self.wants_sign_in(conversation, &call).await?;
@@ -188,7 +188,7 @@ impl Speech {
 
     /// What is new of this: nothing while it only says again what is stored; everything, once it says
     /// something else.
-    fn hear(&mut self, delta: &str, step: i64) -> Vec<New> {
+    fn hear(&mut self, delta: &str, step: i64) -> Vec<Draft> {
         self.now.push_str(delta);
         if !self.same {
             return vec![text(step, delta)];
@@ -204,7 +204,7 @@ impl Speech {
     }
 
     /// What is to be said at the end: it may have said less than before.
-    fn end(&self, step: i64) -> Vec<New> {
+    fn end(&self, step: i64) -> Vec<Draft> {
         if self.same && self.now != self.before {
             return vec![restarted(step), text(step, &self.now)];
         }
@@ -212,12 +212,12 @@ impl Speech {
     }
 }
 
-fn text(step: i64, delta: &str) -> New {
-    New::new("text", json!({ "step": step, "delta": delta }))
+fn text(step: i64, delta: &str) -> Draft {
+    Draft::new("text", json!({ "step": step, "delta": delta }))
 }
 
-fn restarted(step: i64) -> New {
-    New::new("restarted", json!({ "step": step }))
+fn restarted(step: i64) -> Draft {
+    Draft::new("restarted", json!({ "step": step }))
 }
 
 #[cfg(test)]
@@ -226,12 +226,12 @@ mod tests {
 
     fn say(before: &str, deltas: &[&str]) -> Vec<(&'static str, Value)> {
         let mut speech = Speech::after(before.to_owned());
-        let mut events: Vec<New> = Vec::new();
+        let mut events: Vec<Draft> = Vec::new();
         for delta in deltas {
             events.extend(speech.hear(delta, 2));
         }
         events.extend(speech.end(2));
-        let plain = |new: New| (new.kind, new.body["delta"].clone());
+        let plain = |new: Draft| (new.kind, new.body["delta"].clone());
         events.into_iter().map(plain).collect()
     }
 

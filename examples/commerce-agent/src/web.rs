@@ -6,7 +6,7 @@
 
 use crate::purchase::{Look, Refusal};
 use crate::shop::Trouble;
-use crate::store::New;
+use crate::store::Draft;
 use crate::{App, events, screen, webhooks};
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Query, Request, State};
@@ -210,7 +210,7 @@ impl Token {
 
     /// Compares in a time that tells nothing.
     fn verify(self, given: &[u8]) -> bool {
-        let given: Option<Vec<u8>> = (given.len() % 2 == 0)
+        let given: Option<Vec<u8>> = (given.len().is_multiple_of(2))
             .then(|| {
                 let pairs = given.chunks(2).map(|pair| {
                     let pair = std::str::from_utf8(pair).ok()?;
@@ -362,7 +362,7 @@ async fn session(State(app): State<App>, headers: HeaderMap) -> Result<Response,
             "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_AGE}{secure}",
             app.cookie()
         );
-        let value = HeaderValue::from_str(&value).map_err(|error| BoxError::from(error))?;
+        let value = HeaderValue::from_str(&value).map_err(BoxError::from)?;
         response.headers_mut().insert(header::SET_COOKIE, value);
     }
     Ok(response)
@@ -451,7 +451,7 @@ async fn message(
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         return Err(Problem::new(status, "message", &text));
     }
-    let event = New::new("buyer", json!({ "text": text })).once(format!("message/{id}"));
+    let event = Draft::new("buyer", json!({ "text": text })).once(format!("message/{id}"));
     app.store().append(&conversation, vec![event]).await?;
     app.kick(&conversation);
     Ok(StatusCode::ACCEPTED)

@@ -2,7 +2,7 @@
 //! as it signed them.
 
 use crate::App;
-use crate::store::New;
+use crate::store::Draft;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use serde_json::json;
@@ -40,7 +40,7 @@ pub(crate) async fn receive(
         let Some(placed) = app.store().order(order).await? else {
             return Ok(());
         };
-        let event = New::new("order", json!({ "order": order }));
+        let event = Draft::new("order", json!({ "order": order }));
         let conversation = &placed.conversation;
         let store = app.store();
         store
