@@ -8,7 +8,7 @@ let stage;
 before(async () => (stage = await Stage.set({ pace: 120 })));
 after(() => stage?.strike());
 
-const said = (page) => page.locator("#log > *:not(.busy)").allInnerTexts();
+const said = (page) => page.locator("#log > *:not(.busy)").allTextContents();
 const answer = (page) => page.locator(".said.agent").last();
 const HELP = "I can look for things, prepare an order, and tell you how it is going.";
 
@@ -36,11 +36,11 @@ test("a server that is killed in mid-answer", async () => {
   const page = await stage.buyer();
   await say(page, "hello");
   await middle(page);
-  const before = await answer(page).innerText();
+  const before = await answer(page).textContent();
   await stage.restart();
   // The page goes on by itself, and the answer where it was.
   await quiet(page);
-  const after = await answer(page).innerText();
+  const after = await answer(page).textContent();
   assert.ok(after.startsWith(before), `${before} … ${after}`);
   assert.equal(after.split("I can look").length, 2);
   assert.equal((await said(page)).length, 2);

@@ -40,7 +40,7 @@ const SESSION_AGE: u32 = 30 * 24 * 60 * 60;
 const TOKEN: &str = "x-csrf-token";
 
 /// The files of the page: path, type, bytes.
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     (
         "/",
         "text/html; charset=utf-8",
@@ -80,6 +80,11 @@ const FILES: [(&str, &str, &str); 9] = [
         "/embedded.js",
         "text/javascript",
         include_str!("../static/embedded.js"),
+    ),
+    (
+        "/icon.svg",
+        "image/svg+xml",
+        include_str!("../static/icon.svg"),
     ),
     (
         "/form.js",
