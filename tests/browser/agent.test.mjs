@@ -213,18 +213,18 @@ test("a message that is not from the frame has no effect", async () => {
   const before = (await stage.orders()).length;
   const page = await stage.buyer();
   await framed(page);
-  // Another origin, in a window that this page opened and that has a hold of it.
-  const forge = `<script>
+  const forgery = `
     const page = opener ?? parent;
     const targets = [page, ...Array.from({ length: page.length }, (_, index) => page[index])];
     globalThis.answers = [];
-    addEventListener("message", ({ data }) => answers.push(data));
+    addEventListener("message", ({ data, source }) => source !== window && answers.push(data));
     const say = (message) => targets.forEach((it) => it.postMessage({ jsonrpc: "2.0", ...message }, "*"));
     for (const method of ["ec.complete", "ec.error", "ec.messages.change"]) say({ method, params: {} });
     for (const method of ["ec.ready", "ec.payment.credential_request", "ec.window.open_request"])
       say({ id: method, method, params: { url: "https://evil.example/" } });
     document.title = "sent";
-  </script>`;
+  `;
+  const forge = `<script>${forgery}</script>`;
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end(forge));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const evil = `http://127.0.0.1:${server.address().port}/`;
@@ -245,18 +245,22 @@ test("a message that is not from the frame has no effect", async () => {
   const [window] = await Promise.all([page.context().waitForEvent("page"), page.evaluate((url) => void open(url), evil)]);
   await window.waitForFunction(() => document.title === "sent");
   assert.ok(await window.evaluate(() => globalThis.opener !== null), "it does have a hold of the page");
-  // The right frame at the wrong origin, too: it went elsewhere.
+  // The right origin in the wrong window.
+  const [other] = await Promise.all([page.context().waitForEvent("page"), page.evaluate((url) => void open(url), `${stage.shop}/terms`)]);
+  await other.evaluate(forgery);
+  // The right frame at the wrong origin: it went elsewhere.
   await page.evaluate((url) => void (document.querySelector("iframe").src = url), evil);
   const inside = page.frames().find((frame) => frame.parentFrame());
   await inside.waitForFunction(() => document.title === "sent");
   await page.waitForTimeout(500);
-  for (const forger of [window, inside]) assert.deepEqual(await forger.evaluate(() => globalThis.answers), []);
+  for (const forger of [window, other, inside]) assert.deepEqual(await forger.evaluate(() => globalThis.answers), []);
   assert.equal(await page.locator("dialog").count(), 0);
   assert.equal(await page.locator("#checkout").getAttribute("data-state"), "embedded");
   assert.equal(await page.locator("#checkout iframe").count(), 1);
   assert.equal(requests, 0, "nothing was asked because of it");
   assert.equal((await stage.orders()).length, before);
   await window.close();
+  await other.close();
   server.close();
 });
 

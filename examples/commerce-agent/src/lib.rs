@@ -170,8 +170,15 @@ impl Running {
     /// # Errors
     ///
     /// When it does.
-    pub async fn wait(self) -> Result<(), BoxError> {
-        Ok(self.server.await??)
+    pub async fn wait(mut self) -> Result<(), BoxError> {
+        Ok((&mut self.server).await??)
+    }
+}
+
+/// Stops listening. What is under way goes on at the next start.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.server.abort();
     }
 }
 

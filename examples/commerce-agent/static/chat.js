@@ -20,6 +20,8 @@ const HAPPENED = {
   signed_in: () => "You signed in at the shop",
 };
 
+const WELCOME = "Tell me what you are looking for. I prepare the order; you look it over and place it.";
+
 export class Chat {
   #log;
   #actions;
@@ -34,7 +36,7 @@ export class Chat {
   }
 
   clear() {
-    this.#log.replaceChildren();
+    this.#log.replaceChildren(h("p", { class: "said agent welcome" }, WELCOME));
     this.#answers.clear();
     this.#calls.clear();
     this.#signIns.clear();
@@ -46,6 +48,7 @@ export class Chat {
 
   /** Draws an event. */
   take({ seq, kind, body }) {
+    this.#log.querySelector(".welcome")?.remove();
     switch (kind) {
       case "buyer":
         this.#add(h("p", { class: "said buyer", "data-seq": seq }, h("span", { class: "hidden" }, "You: "), body.text));

@@ -183,7 +183,7 @@ export class CheckoutPanel {
     const elsewhere = handoff.disclosures.filter((it) => ![...placed, "totals", "fulfillment"].some((place) => disclosures(place).includes(it)));
     const otherNotices = handoff.notices.filter((it) => ![...placed, "totals", "fulfillment"].some((place) => notices(place).includes(it)));
     this.#top.replaceChildren(
-      h(
+      lines.length === 0 ? "" : h(
         "ul",
         { class: "lines", "aria-label": "What you chose" },
         lines.map(({ title, image, price, quantity }, index) =>
@@ -301,7 +301,7 @@ export class CheckoutPanel {
       { class: "confirm", onsubmit: place, "aria-label": "Place the order" },
       outcome === "declined" && h("p", { class: "notice" }, "You chose not to order this. It stays prepared for a while."),
       instruments.length ? this.#instruments(instruments) : h("p", { class: "problem" }, "There is no way to pay that this shop takes."),
-      checkout.links.length > 0 && h("p", { class: "links" }, "With the order you agree to: ", checkout.links.map(({ title, url }) => [out(url, title.replaceAll("_", " ")), " "])),
+      checkout.links.length > 0 && h("p", { class: "links" }, "With the order you agree to: ", checkout.links.map(({ title, url }, index) => [index ? ", " : "", out(url, title.replaceAll("_", " "))])),
       button,
       h(
         "div",
