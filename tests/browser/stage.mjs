@@ -4,13 +4,13 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
 const root = new URL("../..", import.meta.url).pathname;
-const programs = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug");
+const programs = resolve(root, process.env.CARGO_TARGET_DIR ?? "target", "debug");
 /** Where pictures go. */
 export const screens = process.env.SCREENS ?? join(root, "tests/browser/screens");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -129,7 +129,7 @@ impl Buyer {
         assert_eq!(answer.headers()["content-type"], "application/x-ndjson");
         let mut text = String::new();
         loop {
-            let chunk = answer.chunk().await.unwrap().expect("the stream goes on");
+            let chunk = answer.chunk().await.unwrap().unwrap();
             text.push_str(std::str::from_utf8(&chunk).unwrap());
             let lines = text.split_inclusive('\n').filter(|it| it.ends_with('\n'));
             let events: Vec<Value> = lines
