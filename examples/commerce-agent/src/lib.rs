@@ -98,7 +98,9 @@ impl Settings {
     pub async fn start(self) -> Result<Running, BoxError> {
         fs::create_dir_all(&self.data)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-        let listener = TcpListener::bind(address).await?;
+        let listener = TcpListener::bind(address).await;
+        let listener =
+            listener.map_err(|error| format!("port {}: {error}; give another", self.port))?;
         let port = listener.local_addr()?.port();
         let local = format!("http://127.0.0.1:{port}");
         let origins = match &self.public_url {

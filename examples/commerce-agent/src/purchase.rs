@@ -247,8 +247,15 @@ impl App {
             .store()
             .begin_purchase(conversation, checkout, instrument, &fresh.body)
             .await?;
-        let fresh = self.place(&purchase, fresh, &host).await?;
-        self.show(conversation, checkout, &fresh).await
+        let placed = self.place(&purchase, fresh, &host).await;
+        if let Err(Refusal::Shop(Trouble::Unreachable)) = &placed {
+            match under_way {
+                // What was sent before may have arrived.
+                Some(_) => self.find_out(&purchase),
+                None => self.store().end_purchase(&purchase, "declined").await?,
+            }
+        }
+        self.show(conversation, checkout, &placed?).await
     }
 
     /// Sends a purchase, or finds out what became of one that was sent.
@@ -287,6 +294,7 @@ impl App {
                         self.find_out(purchase);
                         return Err(Refusal::Shop(Trouble::Unknown));
                     }
+                    Err(Trouble::Unreachable) => return Err(Trouble::Unreachable.into()),
                     Err(trouble) => {
                         self.store().end_purchase(purchase, "declined").await?;
                         return Err(trouble.into());
@@ -338,9 +346,22 @@ impl App {
         }
         let host = self.shop().host(None, true);
         let fresh = self.shop().read(checkout, &host).await?;
-        match self.place(purchase, fresh, &host).await {
+        let agreed = Fresh::of(purchase.body.clone(), &host)?;
+        let origin = self.shop().origin();
+        let differs = screen::digest(origin, &fresh) != screen::digest(origin, &agreed);
+        let placed = match fresh.state().as_str() {
+            // It was not placed, and is not what the buyer agreed to any more.
+            "complete" if differs => {
+                self.store().end_purchase(purchase, "declined").await?;
+                Ok(fresh)
+            }
+            _ => self.place(purchase, fresh, &host).await,
+        };
+        match placed {
             Ok(_) => {}
-            Err(Refusal::Shop(Trouble::Unknown)) => return Err(Refusal::Shop(Trouble::Unknown)),
+            Err(refusal @ Refusal::Shop(Trouble::Unknown | Trouble::Unreachable)) => {
+                return Err(refusal);
+            }
             Err(refusal) => crate::log(&format!("a purchase was refused: {refusal:?}")),
         }
         let screen = Draft::new("screen", json!({ "checkout": checkout }));

@@ -2,7 +2,7 @@
 
 use crate::wallet::Instrument;
 use serde_json::{Map, Value, json};
-use ucp_runtime::handoff::{ColorScheme, Handoff, Host, Message};
+use ucp_runtime::handoff::{ColorScheme, Handoff, Host, Message, View};
 use ucp_runtime::{Agent, BoxError, Call, Error, Merchant, RequestError, Untyped};
 
 // The client of one release, generated here.
@@ -30,6 +30,14 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
+    /// A checkout as it was read before.
+    pub(crate) fn of(body: Value, host: &Host) -> Result<Self, Trouble> {
+        let view = View::from_bytes(body.to_string().as_bytes());
+        let view = view.map_err(|_| Trouble::Other("This is no checkout.".to_owned()))?;
+        let handoff = view.decide(host);
+        Ok(Self { body, handoff })
+    }
+
     /// The handoff as the page reads it.
     pub(crate) fn decision(&self) -> Value {
         json!(self.handoff)
@@ -57,6 +65,8 @@ pub(crate) enum Trouble {
     SignIn,
     /// What it did is not known.
     Unknown,
+    /// It was not reached. What was to be sent now was not; what was sent before may have arrived.
+    Unreachable,
     /// It was not asked: the inputs do not fit the operation.
     Input(String),
     /// It refused, or there is no reaching it.
@@ -69,6 +79,7 @@ impl Trouble {
         match self {
             Self::SignIn => "The shop wants you to sign in first.",
             Self::Unknown => "The shop did not say what became of it.",
+            Self::Unreachable => "The shop cannot be reached at the moment.",
             Self::Input(text) | Self::Other(text) => text,
         }
     }
@@ -92,9 +103,7 @@ impl From<Error> for Trouble {
                 }
                 _ => Self::Other(format!("Not sent: {error}.")),
             },
-            Error::Transport(_) | Error::Discovery(_) => {
-                Self::Other("The shop cannot be reached at the moment.".to_owned())
-            }
+            Error::Transport(_) | Error::Discovery(_) => Self::Unreachable,
             _ => Self::Other("The shop's answer cannot be used.".to_owned()),
         }
     }
@@ -229,13 +238,13 @@ impl Shop {
         let body = json!({ "payment": { "instruments": [chosen] } });
         let unfit = |_| Trouble::Other("This way to pay does not fit the shop.".to_owned());
         let complete: CompleteCheckout = serde_json::from_value(body).map_err(unfit)?;
-        let shown: Vec<Message> = disclosures(checkout, host);
+        let seen = Fresh::of(checkout.clone(), host)?;
         let response = self
             .client()
             .await?
             .complete_checkout(id, complete)
             .from(checkout) // checked before anything is sent
-            .acknowledge(&shown) // the page shows them beside what they concern
+            .acknowledge(seen.disclosures()) // the page shows them beside what they concern
             .call_id(call_id)
             .await?;
         Ok(Fresh {
@@ -243,14 +252,4 @@ impl Shop {
             body: serde_json::from_slice(response.raw().bytes()).unwrap_or(Value::Null),
         })
     }
-}
-
-/// The disclosures of a checkout that the buyer was shown.
-fn disclosures(checkout: &Value, host: &Host) -> Vec<Message> {
-    let bytes = checkout.to_string();
-    let view = ucp_runtime::handoff::View::from_bytes(bytes.as_bytes());
-    view.map_or_else(
-        |_| Vec::new(),
-        |view| view.decide(host).context().disclosures.clone(),
-    )
 }

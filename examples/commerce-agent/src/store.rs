@@ -348,7 +348,7 @@ impl Store {
         .await
     }
 
-    /// Stores how the buyer settled a matter. False when it is settled already.
+    /// Stores how the buyer settled a matter. False when it is settled already, or over.
     pub(crate) async fn settle(
         &self,
         conversation: &str,
@@ -359,7 +359,8 @@ impl Store {
         let (matter_id, outcome) = (matter_id.to_owned(), outcome.to_owned());
         self.with_events(conversation, move |sql, id| {
             let update = "UPDATE matter SET outcome = ?3
-                 WHERE conversation = ?1 AND id = ?2 AND outcome IS NULL";
+                 WHERE conversation = ?1 AND id = ?2 AND outcome IS NULL
+                     AND state NOT IN ('completed', 'canceled')";
             let settled = sql.execute(update, [id, &matter_id, &outcome])? > 0;
             if settled {
                 append(sql, id, events)?;
@@ -629,6 +630,7 @@ mod tests {
         assert_eq!(store.events("c", 0).await.unwrap().len(), 1);
         assert!(waits("completed").await);
         assert!(!waits("complete").await, "an old answer");
+        assert!(!settle("declined").await.unwrap(), "it is over");
         let matter = store.matter("c", "m").await.unwrap().unwrap();
         assert_eq!((matter.state.as_str(), matter.outcome), ("completed", None));
     }

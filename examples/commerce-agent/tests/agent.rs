@@ -642,6 +642,34 @@ fn begin_purchase(data: &Path, conversation: &str, checkout: &str, body: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_purchase_of_other_totals_is_not_taken_up_after_a_restart() {
+    let mut stage = Stage::set(fast()).await;
+    let buyer = stage.buyer().await;
+    let path = buyer.prepare().await;
+    let checkout = path.rsplit('/').next().unwrap().to_owned();
+    let read = stage.merchant.exchanges();
+    let read = read.iter().rfind(|it| it.method == "PUT").unwrap();
+    let mut agreed: Value = serde_json::from_slice(&read.answer).unwrap();
+    agreed["totals"][0]["amount"] = json!(2400);
+    agreed["totals"][1]["amount"] = json!(2400);
+    let (data, conversation) = (stage.data.path(), &buyer.conversation);
+    begin_purchase(data, conversation, &checkout, &agreed.to_string());
+    let port = buyer.origin.rsplit_once(':').unwrap().1.parse().unwrap();
+    stage.agent = None;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    stage.start(port, fast()).await;
+    let deadline = std::time::Duration::from_secs(10);
+    let settled = tokio::time::timeout(deadline, async {
+        while buyer.get(&path).await["sending"] == true {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    settled.await.unwrap();
+    assert_eq!(buyer.get(&path).await["state"], "complete");
+    assert!(stage.merchant.orders().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_frame_is_paid_for_only_what_the_buyer_saw() {
     let stage = Stage::set(fast()).await;
     let buyer = stage.buyer().await;
