@@ -22,6 +22,7 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use url::Url;
 
 /// Who buys: an identity that every request names, and what requests are made with.
 ///
@@ -165,6 +166,9 @@ impl Agent {
     /// Signs a request that no generated method makes, with the agent's key: adds `UCP-Agent` where it
     /// is missing, `Content-Digest` where there is a body, and the signature over what it then is.
     ///
+    /// An absolute URL becomes what URL parsers make of it (`/a/../b'` is `/b'`, and `?b'` is `?b%27`):
+    /// many HTTP clients send that whatever they are given, and the signature covers what is sent.
+    ///
     /// ```
     /// use ucp_runtime::Agent;
     /// use ucp_runtime::signatures::{Algorithm, SigningKey};
@@ -199,6 +203,12 @@ impl Agent {
         if !head.headers.contains_key(headers::UCP_AGENT) {
             let value = value_of(headers::UCP_AGENT, self.ucp_agent())?;
             head.headers.insert(headers::UCP_AGENT, value);
+        }
+        if let Ok(url) = Url::parse(&head.uri.to_string()) {
+            head.uri = url
+                .as_str()
+                .parse()
+                .map_err(|error: http::uri::InvalidUri| refuse(error.into()))?;
         }
         let signed = signing
             .sign_head((&head).into(), &body, &[])

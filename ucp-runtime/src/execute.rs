@@ -12,13 +12,12 @@ use crate::prepared::Request;
 use crate::response::{Answer, RawResponse};
 use crate::retry::{Attempt, Attempted};
 use crate::transport::{ResponseBody, TransportError};
-use crate::{endpoint, outcome, signing, transport, verification};
+use crate::{endpoint, outcome, signing, trace, transport, verification};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-use tracing::Instrument as _;
 use url::Url;
 use uuid::Uuid;
 
@@ -245,14 +244,7 @@ pub(crate) async fn attempt(
     timeout: Duration,
 ) -> Result<Answer, Error> {
     let agent = request.merchant.agent().inner();
-    let span = tracing::debug_span!(
-        "ucp attempt",
-        operation = request.operation.id,
-        merchant = request.merchant.origin(),
-        request_id = %request.keys.request_id,
-        number,
-    );
-    let result = once(request, number, timeout).instrument(span).await;
+    let result = trace::attempt(request, number, once(request, number, timeout)).await;
     if let Some(observer) = &agent.observer {
         observer.attempt(&Attempt {
             operation: request.operation.id,
@@ -339,7 +331,7 @@ pub(crate) async fn exchange(
             return Err(no_answer(TransportError::new(Late(timeout))));
         }
     };
-    tracing::debug!(status = response.status().as_u16(), "answered");
+    trace::answered(response.status());
     let (head, body) = response.into_parts();
     let mut raw = RawResponse::new(method, url, head);
     let mut bytes = BytesMut::new();

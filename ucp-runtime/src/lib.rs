@@ -76,6 +76,7 @@ mod retry;
 mod said;
 pub mod signatures;
 mod signing;
+mod trace;
 mod transport;
 pub mod untyped;
 mod verification;

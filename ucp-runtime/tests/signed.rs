@@ -380,3 +380,22 @@ async fn an_agent_has_the_keys_that_webhooks_are_verified_by() {
         assert_eq!(shop.profiles.load(Ordering::Relaxed), fetched);
     }
 }
+
+/// A URL that HTTP clients would rewrite is signed as they send it.
+#[tokio::test]
+async fn a_request_of_ones_own_is_signed_as_clients_send_it() {
+    let agent = builder().signing_key(key(7, "agent-1")).build().unwrap();
+    for (given, sent) in [
+        ("https://shop.example/a//../b/%7E'?it's", "/a/b/%7E'?it%27s"),
+        ("https://shop.example:443?q=1", "/?q=1"),
+        ("/a/../b", "/a/../b"),
+    ] {
+        let request = http::Request::get(given).header("host", "shop.example");
+        let request = request.body(bytes::Bytes::new()).unwrap();
+        let signed = agent.sign(request).await.unwrap();
+        assert_eq!(signed.uri().path_and_query().unwrap(), sent);
+        let keys = keys(&[&key(7, "agent-1")]);
+        let verifier = Verifier::at(NOW.parse().unwrap());
+        assert!(verifier.request(&signed, b"", &keys).is_ok(), "{given}");
+    }
+}

@@ -6,6 +6,7 @@ use crate::agent::{Agent, Inner};
 use crate::error::{DiscoveryError, DiscoveryProblem, Error};
 use crate::fetch::{FLOOR, Freshness, KEPT, later};
 use crate::profile::Envelope;
+use crate::trace;
 use crate::transport::TransportError;
 use jiff::{SignedDuration, Timestamp};
 use moka::future::Cache as Slots;
@@ -153,7 +154,7 @@ pub(super) async fn find(
                     tokio::spawn(async move {
                         let done = fetch(agent.inner(), &key, &origin, Want::Revalidated).await;
                         if let Err(error) = done {
-                            tracing::debug!(key, %error, "a profile could not be revalidated");
+                            trace::not_revalidated(&key, &error);
                         }
                         slot.busy.store(false, Ordering::Release);
                     });
@@ -208,12 +209,12 @@ async fn fetch(
                         let Found {
                             version, endpoint, ..
                         } = &*known.found;
-                        tracing::debug!(key, version, endpoint, "found a merchant");
+                        trace::merchant_found(key, version, endpoint);
                         *outcome = Some(Ok(known.found.clone()));
                         (Some(Arc::new(known)), None)
                     }
                     Err(error) => {
-                        tracing::debug!(key, %error, "found no merchant");
+                        trace::merchant_not_found(key, &error);
                         let error: Arc<DiscoveryError> = error.into();
                         *outcome = Some(Err(error.clone()));
                         (slot.known.clone(), Some((error, later(now, FAILED))))

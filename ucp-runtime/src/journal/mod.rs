@@ -272,6 +272,6 @@ pub(crate) async fn settle(journal: &dyn Journal, request: &Request, raw: &RawRe
         .settle(call_id.as_str(), RecordedAnswer::of(raw))
         .await
     {
-        tracing::warn!(%error, operation = request.operation.id, "the journal did not keep an outcome");
+        crate::trace::outcome_not_kept(request.operation.id, &error);
     }
 }

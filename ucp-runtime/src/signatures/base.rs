@@ -363,7 +363,7 @@ pub(super) fn write_normal(authority: &str, scheme: Option<&str>, base: &mut Str
         _ => 443,
     };
     // A colon inside the brackets of an IPv6 address is no port.
-    let host_end = authority.rfind(']').map_or(0, |end| end + 1);
+    let host_end = authority.rfind(']').unwrap_or_default();
     let (host, port) = match authority.get(host_end..).and_then(|rest| rest.rfind(':')) {
         Some(colon) => authority.split_at(host_end + colon),
         None => (authority, ""),

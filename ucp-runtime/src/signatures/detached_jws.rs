@@ -307,7 +307,11 @@ mod tests {
                 Reason::AlgorithmParameter,
             ),
         ] {
-            assert_eq!(refused(header.clone()).reason, reason, "{header}");
+            let rejected = refused(header.clone());
+            // Only of a key that is not published could a newer profile know more.
+            let unknown = (reason == Reason::UnknownKey).then_some("gone");
+            assert_eq!(rejected.unknown_key_id.as_deref(), unknown, "{header}");
+            assert_eq!(rejected.reason, reason, "{header}");
         }
         for alg in ["none", "HS256", "RS256", ""] {
             let rejected = refused(json!({ "alg": alg, "kid": "k" }));
@@ -337,6 +341,14 @@ mod tests {
             headers.insert(REQUEST_SIGNATURE, value.parse().unwrap());
             let code = verify(&headers, BODY, &keys).unwrap_err().code();
             assert_eq!(code, Code::SignatureInvalid, "{value}");
+        }
+        // As long as it may be, and longer: 8 KiB.
+        for (length, too_long) in [(8192, false), (8193, true)] {
+            let value = format!("{}..AA", "A".repeat(length - 4));
+            headers.insert(REQUEST_SIGNATURE, value.parse().unwrap());
+            let reason = verify(&headers, BODY, &keys).unwrap_err().reason;
+            let is_too_much = matches!(reason, Reason::TooMuch { .. });
+            assert_eq!(is_too_much, too_long, "{reason:?}");
         }
         headers.append(REQUEST_SIGNATURE, HeaderValue::from_static("e30..AA"));
         let reason = verify(&headers, BODY, &keys).unwrap_err().reason;

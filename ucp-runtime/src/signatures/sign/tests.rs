@@ -183,7 +183,11 @@ async fn web_bot_auth_has_its_shape() {
         let lifetime = shape.clone().lifetime(SignedDuration::new(seconds, nanos));
         assert_eq!(lifetime.is_ok(), lives, "{seconds} {nanos}");
     }
-    assert!(!format!("{shape:?}").contains("-_"));
+    let shown = format!("{shape:?} {:?}", Signing::with(&key).label("bot"));
+    assert!(!shown.contains("-_"), "{shown}");
+    for part in ["https://agent.example/", "\"bot\"", key.public_key().id()] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
 }
 
 struct Elsewhere {
@@ -275,11 +279,13 @@ async fn what_cannot_be_signed_is_refused_for_a_reason() {
         refused(Signing::with(&kms), &request).await,
         "the signer gave 71 bytes where ES256 has 64: ECDSA values are raw r and s, not DER"
     );
-    kms.public = kms.public.with_id("schlüssel");
-    assert_eq!(
-        refused(Signing::with(&kms), &request).await,
-        "the key's id is empty or not printable ASCII, which `keyid` must be"
-    );
+    for id in ["schlüssel", ""] {
+        kms.public = kms.public.with_id(id);
+        assert_eq!(
+            refused(Signing::with(&kms), &request).await,
+            "the key's id is empty or not printable ASCII, which `keyid` must be"
+        );
+    }
 }
 
 #[test]

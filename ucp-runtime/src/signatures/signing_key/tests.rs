@@ -80,6 +80,9 @@ fn the_secret_never_prints() {
     for (_, jwk) in jwks() {
         let key = SigningKey::from_jwk(&jwk.to_string()).unwrap();
         let text = format!("{key:?} {:#?}", key.public_key());
+        let shown = format!("{:?}", key.public_key());
+        assert!(shown.contains(key.public_key().id()), "{shown}");
+        assert!(format!("{key:?}").contains(&shown), "{key:?}");
         assert!(!text.contains(jwk["d"].as_str().unwrap()), "{text}");
         let secret = jwk["d"].as_str().unwrap();
         let longer = with(&jwk, json!({ "d": format!("{secret}A") })).unwrap_err();

@@ -402,6 +402,34 @@ fn a_bad_key_costs_no_other() {
     keys.push(jwk(json!({})));
     let set = PublishedKeys::from_jwk_set(&json!({ "keys": keys }));
     assert_eq!(refused(&request, &set), Reason::Value);
+    // Of those that cannot verify, the one that got furthest is reported, and the first of them.
+    let reported = |keys: [Value; 3]| {
+        let set = PublishedKeys::from_jwk_set(&json!({ "keys": keys.map(jwk) }));
+        refused(&request, &set)
+    };
+    let (rsa, dsa) = (json!({ "kty": "RSA" }), json!({ "kty": "DSA" }));
+    let unusable = json!({ "use": "enc" });
+    for (keys, named) in [
+        ([rsa.clone(), dsa.clone(), unusable.clone()], "RSA"),
+        ([unusable, dsa, rsa], "DSA"),
+    ] {
+        match reported(keys) {
+            Reason::UnsupportedKey { problem } => assert!(problem.contains(named), "{problem}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn either_header_makes_a_message_signed() {
+    let there = |names: &[http::HeaderName]| {
+        let headers = names
+            .iter()
+            .map(|name| (name.clone(), "x".parse().unwrap()));
+        is_signed(&headers.collect())
+    };
+    assert!(!there(&[http::header::DATE]));
+    assert!(there(&[SIGNATURE]) && there(&[SIGNATURE_INPUT]));
 }
 
 #[test]
@@ -435,6 +463,10 @@ fn the_first_that_holds_is_enough_and_the_furthest_is_reported() {
         rejected.to_string(),
         "signature_invalid: `d` by the key \"k\": its value is not the key's signature of this message"
     );
+    // Of several that got as far, the first.
+    sign(&mut request, &other, "d2", &good);
+    let rejected = judged(&request, &keys).unwrap_err();
+    assert_eq!(rejected.label.as_deref(), Some("d"));
     sign(&mut request, &key("k"), "f", &good);
     assert_eq!(judged(&request, &keys).unwrap().label, "f");
 

@@ -314,6 +314,7 @@ fn a_verifier_is_shared() {
     fn is_send(_: impl Send) {}
     let verifier = plain("2026-04-08");
     is_shared(&verifier);
+    assert_eq!(format!("{verifier:?}"), "WebhookVerifier { .. }");
     let request = unsigned("evt_1", BODY);
     is_send(verifier.receive(&request, BODY));
 }

@@ -29,6 +29,9 @@ const BAR: f64 = if cfg!(any(feature = "ring", feature = "aws-lc-rs")) {
     1.10
 };
 
+/// How long building a base of 7 components may take.
+const BASE_BAR: Duration = Duration::from_micros(3);
+
 fn request() -> Request<Vec<u8>> {
     Request::post("https://shop.example/ucp/v1/checkout-sessions")
         .header(
@@ -193,6 +196,10 @@ fn signatures(criterion: &mut Criterion) {
         println!("{name}: raw {raw:?}, ours {ours:?}, ratio {ratio:.3} (bar {BAR})");
         assert!(!measured || ratio <= BAR, "{name}: {ratio:.3}");
     }
+    // What a base allocates is held to its bar by `tests/tests/allocations.rs`.
+    let (base, _, _) = ratio(rounds, short, || {});
+    println!("base of 7 components: {base:?} (bar {BASE_BAR:?})");
+    assert!(!measured || base <= BASE_BAR, "base: {base:?}");
 }
 
 criterion_group!(benches, signatures);
