@@ -179,6 +179,19 @@ test("the shop's checkout in a frame", async () => {
   await quiet(page);
   await look(page, "embedded");
 
+  // Whatever else is asked is refused, in the protocol's own words.
+  const inside = page.frames().find((it) => it.parentFrame());
+  const replies = await inside.evaluate(() => {
+    const asked = ["ec.fulfillment.address_change_request", "ec.auth", "ec.unheard_of"];
+    const reply = (method) =>
+      new Promise((resolve) => {
+        addEventListener("message", ({ data }) => data.id === method && resolve(data.result?.messages[0].code ?? data.error.code));
+        parent.postMessage({ jsonrpc: "2.0", id: method, method, params: {} }, "*");
+      });
+    return Promise.all(asked.map(reply));
+  });
+  assert.deepEqual(replies, ["not_supported_error", "not_supported_error", -32601]);
+
   // Links are opened by the buyer or not at all.
   await frame.getByRole("link", { name: "Terms of service" }).click();
   await page.getByRole("dialog").getByText(`${stage.shop}/terms`).waitFor();
