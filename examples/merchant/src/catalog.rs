@@ -40,12 +40,13 @@ pub(crate) struct Variant {
 /// The products and what is left of each variant.
 #[derive(Debug)]
 pub(crate) struct Catalog {
+    origin: String,
     products: Vec<Product>,
     stock: BTreeMap<String, i64>,
 }
 
 impl Catalog {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(origin: &str) -> Self {
         let products = products();
         let stock = products
             .iter()
@@ -60,7 +61,11 @@ impl Catalog {
                 (variant.id.clone(), left)
             })
             .collect();
-        Catalog { products, stock }
+        Catalog {
+            origin: origin.to_owned(),
+            products,
+            stock,
+        }
     }
 
     /// The variant that a line item names.
@@ -79,13 +84,24 @@ impl Catalog {
         self.stock.insert(variant.to_owned(), left);
     }
 
+    /// Where a product's picture is: [`crate::page`] draws it.
+    fn image(&self, product: &Product) -> String {
+        format!("{}/images/{}.svg", self.origin, product.id)
+    }
+
+    /// The title of a product.
+    pub(crate) fn title(&self, id: &str) -> Option<&'static str> {
+        let product = self.products.iter().find(|product| product.id == id)?;
+        Some(product.title)
+    }
+
     /// The `item` of a line.
     pub(crate) fn item(&self, product: &Product, variant: &Variant) -> Value {
         json!({
             "id": variant.id,
             "title": product.variant_title(variant),
             "price": variant.price,
-            "image_url": format!("https://cdn.example.com/{}.png", product.id),
+            "image_url": self.image(product),
         })
     }
 
@@ -254,7 +270,7 @@ impl Catalog {
             },
             "media": [{
                 "type": "image",
-                "url": format!("https://cdn.example.com/{}.png", product.id),
+                "url": self.image(product),
                 "alt_text": product.title,
             }],
             "variants": variants.into_iter().collect::<Vec<_>>(),

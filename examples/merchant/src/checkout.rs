@@ -63,6 +63,11 @@ impl Checkout {
         priced
     }
 
+    /// The agent that made it.
+    pub(crate) fn owner(&self) -> &crate::agent::Agent {
+        &self.basket.owner
+    }
+
     fn status(&self, messages: &[Value]) -> &'static str {
         match self.stage {
             Stage::Completing(_) => "complete_in_progress",
@@ -317,6 +322,33 @@ impl Shop {
     /// answer leaves the rest to the agent; who came to review, or came unasked, pays there when
     /// nothing else is missing. `None` for a session that is not open.
     pub(crate) fn approve(&mut self, id: &str) -> Option<()> {
+        let asked = self.settle(id)?;
+        let answered =
+            !asked.is_empty() && asked.iter().all(|it| *it == Severity::RequiresBuyerInput);
+        if self.is_ready(id) && !answered {
+            self.place_order(id);
+        }
+        Some(())
+    }
+
+    /// The buyer agrees on the merchant's page and pays with what the host of the embedded page
+    /// handed over. `None` for a session that is not open.
+    pub(crate) fn pay(&mut self, id: &str, payment: &Value) -> Option<()> {
+        self.settle(id)?;
+        let charged = charge(payment);
+        let checkout = self.checkouts.get_mut(id)?;
+        checkout.payment = Some(without_credentials(payment));
+        checkout.declined.clear();
+        match charged {
+            Err(reason) => checkout.declined.push(reason),
+            Ok(()) if self.is_ready(id) => self.place_order(id),
+            Ok(()) => {}
+        }
+        Some(())
+    }
+
+    /// Settles what needed the buyer, and says what that was.
+    fn settle(&mut self, id: &str) -> Option<Vec<Severity>> {
         let open = |checkout: &&mut Checkout| checkout.stage == Stage::Open;
         let checkout = self.checkouts.get_mut(id).filter(open)?;
         let mut asked = Vec::new();
@@ -327,14 +359,15 @@ impl Shop {
             }
             _ => true,
         });
-        let answered =
-            !asked.is_empty() && asked.iter().all(|it| *it == Severity::RequiresBuyerInput);
-        let ready =
-            checkout.status(&checkout.price(&self.catalog).messages) == "ready_for_complete";
-        if ready && !answered {
-            self.place_order(id);
-        }
-        Some(())
+        Some(asked)
+    }
+
+    fn is_ready(&self, id: &str) -> bool {
+        let ready = |checkout: &Checkout| {
+            let messages = checkout.price(&self.catalog).messages;
+            checkout.status(&messages) == "ready_for_complete"
+        };
+        self.checkouts.get(id).is_some_and(ready)
     }
 
     fn show_checkout(&mut self, call: &Call<'_>) -> Answer {

@@ -173,8 +173,8 @@ impl Builder {
             key: self.key.map_or_else(signatures::sandbox_key, Ok)?,
             signatures: self.signatures,
             shop: Mutex::new(Shop {
+                catalog: catalog::Catalog::new(&origin),
                 origin,
-                catalog: catalog::Catalog::new(),
                 carts: Default::default(),
                 checkouts: Default::default(),
                 orders: Vec::new(),
@@ -333,6 +333,15 @@ impl Merchant {
     pub fn approve(&self, checkout: &str) -> bool {
         let mut shop = lock(&self.inner.shop);
         let found = shop.approve(checkout).is_some();
+        self.announce(&mut shop);
+        found
+    }
+
+    /// Does what the buyer does on the embedded page, where the host hands over how to pay. False
+    /// when there is no such open checkout.
+    pub(crate) fn pay(&self, checkout: &str, payment: &Value) -> bool {
+        let mut shop = lock(&self.inner.shop);
+        let found = shop.pay(checkout, payment).is_some();
         self.announce(&mut shop);
         found
     }

@@ -65,7 +65,7 @@ async fn errors_that_need_the_buyer_escalate_until_the_buyer_approves() {
         let page = stage.http.get(url).send().await.unwrap();
         let page = page.text().await.unwrap();
         assert!(
-            page.contains("requires_escalation") && page.contains("3798"),
+            page.contains("requires_escalation") && page.contains("$37.98"),
             "{page}"
         );
         let approved = stage.http.post(url).send().await.unwrap();
