@@ -176,6 +176,19 @@ pub fn knows<T: Vocabulary>(text: &str) -> bool {
     T::known(text).is_some()
 }
 
+/// What tells an item apart, in words: the members that must have one value.
+fn kind(rules: &[Check]) -> String {
+    let members = rules.iter().filter_map(|rule| match rule {
+        Check::Member(name, [.., Check::Const(value)]) => Some(format!("`{name}` is {value}")),
+        _ => None,
+    });
+    let members: Vec<String> = members.collect();
+    if members.is_empty() {
+        return " of one kind".to_owned();
+    }
+    format!(" whose {}", members.join(" and "))
+}
+
 /// Holds a JSON value against rules.
 ///
 /// # Errors
@@ -327,15 +340,14 @@ impl Validator {
                 let count = items.iter().filter(|item| passes(item, rules)).count() as u64;
                 self.must(
                     count >= least && most.is_none_or(|most| count <= most),
-                    || match most {
-                        Some(most) if most == least => format!(
-                            "must contain exactly {least} item of one kind, and contains {count}"
-                        )
-                        .into(),
-                        _ => format!(
-                            "must contain at least {least} item of one kind, and contains {count}"
-                        )
-                        .into(),
+                    || {
+                        let bound = match most {
+                            Some(most) if most == least => format!("exactly {least}"),
+                            Some(most) if count > most => format!("at most {most}"),
+                            _ => format!("at least {least}"),
+                        };
+                        let kind = kind(rules);
+                        format!("must contain {bound} item{kind}, and contains {count}").into()
                     },
                 );
             }
@@ -594,7 +606,7 @@ mod tests {
         assert_eq!(broken(json!([{"type": "total"}]), TOTALS), [""; 0]);
         assert_eq!(
             broken(json!([]), TOTALS),
-            ["$: must contain exactly 1 item of one kind, and contains 0"]
+            ["$: must contain exactly 1 item whose `type` is `total`, and contains 0"]
         );
         assert_eq!(
             broken(json!([{"type": "total"}, {"type": "total"}]), TOTALS).len(),
