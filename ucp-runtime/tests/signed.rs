@@ -200,6 +200,8 @@ async fn c79_january_is_never_signed_so() {
     let agent = builder()
         .signing_key(key(7, "agent-1"))
         .request_signature("agreed")
+        // Nor are its answers, so none is asked for a signature.
+        .verification(Verification::Required)
         .build()
         .unwrap();
     let merchant = Merchant::at(&agent, &shop.origin, &shop.origin, "2026-01-11").unwrap();
@@ -282,9 +284,24 @@ async fn an_altered_answer_is_no_answer() {
     };
     assert_eq!(unverified.rejected().unwrap().code(), Code::DigestMismatch);
     assert!(unverified.unverified_bytes().ends_with(b"}"));
+    let source = std::error::Error::source(unverified.as_ref()).unwrap();
+    assert!(source.to_string().contains("digest_mismatch"), "{source}");
+    assert!(
+        format!("{unverified:?}").contains("Digest"),
+        "{unverified:?}"
+    );
+    // The key is known: its profile is not fetched again.
+    assert_eq!(shop.profiles.load(Ordering::Relaxed), 1);
     assert!(error.to_string().contains("digest_mismatch"), "{error}");
     assert!(error.response().is_none());
     assert!(error.handoff(&Host::default()).is_err());
+
+    shop.manner.lock().unwrap().status = Some(404);
+    match get(&merchant).await.unwrap_err() {
+        Error::Unverified(unverified) => assert_eq!(unverified.unverified_status(), 404),
+        other => panic!("{other:?}"),
+    }
+    shop.manner.lock().unwrap().status = None;
 
     // The merchant may have acted on what changes something.
     let error = create(&merchant).await.unwrap_err();
