@@ -342,7 +342,9 @@ async fn a_refusal_says_why() {
         (Kind::Refused, Some(403), None)
     );
     assert!(
-        result.text.starts_with("It failed: GET "),
+        result
+            .text
+            .starts_with("It failed: the shop answered with the status 403."),
         "{}",
         result.text
     );

@@ -419,6 +419,80 @@ fn what_only_answers_have_stands_in_for_nothing() {
     }
 }
 
+/// Every place in a payload.
+fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Object(members) => {
+            (members.iter()).for_each(|(name, value)| places(value, &format!("{at}/{name}"), found))
+        }
+        Value::Array(items) => (items.iter().enumerate())
+            .for_each(|(index, value)| places(value, &format!("{at}/{index}"), found)),
+        _ => {}
+    }
+}
+
+/// Schema and types are made of the same rules: what the one takes, the other does, save what reading
+/// forgives, which it says.
+#[test]
+#[cfg_attr(not(shared), ignore = "UCP_SHARED is not set")]
+fn the_schema_takes_what_the_check_takes() {
+    let operations = april::TOOLS.iter().map(|tool| tool.operation).collect();
+    let tools = tools("2026-04-08");
+    let values = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(2.5),
+        json!("x"),
+        json!(""),
+        json!([]),
+        json!([1]),
+        json!({}),
+        json!({"id": "x"}),
+        json!({"name": "x"}),
+        json!({"type": "shipping"}),
+    ];
+    let (mut taken, mut refused) = (0, 0);
+    let mut ready = super::ready();
+    ready["body"]["fulfillment"]["methods"][0]["selected_destination_id"] = Value::Null;
+    let more = Case {
+        place: "ready".to_owned(),
+        name: "create_checkout".to_owned(),
+        arguments: ready,
+        facts: None,
+    };
+    for case in examples("2026-04-08", &operations)
+        .into_iter()
+        .chain([more])
+    {
+        let validator = validator(&of(april::TOOLS, &case.name));
+        let mut all = Vec::new();
+        places(&case.arguments["body"], "/body", &mut all);
+        for place in all {
+            for value in &values {
+                let mut arguments = case.arguments.clone();
+                *arguments.pointer_mut(&place).unwrap() = value.clone();
+                let valid = validator.is_valid(&arguments);
+                let checked = tools.check(&case.name, arguments);
+                let what = format!("{} with {value} at {place}: {checked:?}", case.place);
+                match checked {
+                    Ok(notes) if valid => assert_eq!(notes, [""; 0], "{what}"),
+                    Ok(notes) => assert!(!notes.is_empty(), "{what}"),
+                    Err(_) => assert!(!valid, "{what}"),
+                }
+                if valid { taken += 1 } else { refused += 1 }
+            }
+        }
+    }
+    println!(
+        "payloads: {} checked, {refused} of them refused",
+        taken + refused
+    );
+    assert!(taken > 300 && refused > 1000, "{taken} {refused}");
+}
+
 #[test]
 fn an_exposed_header_is_an_input_unless_it_says_who_asks() {
     let client = exposed::Client::new(&nobody("2026-04-08"));

@@ -34,6 +34,9 @@ impl fmt::Display for Mistake {
 pub struct Mistakes {
     tool: String,
     mistakes: Vec<Mistake>,
+    /// Whether other arguments would do.
+    #[serde(skip)]
+    curable: bool,
 }
 
 impl Mistakes {
@@ -43,9 +46,12 @@ impl Mistakes {
         &self.mistakes
     }
 
-    /// One that is about the call as a whole.
+    /// One that no other arguments would mend.
     pub(super) fn about(problem: String) -> Self {
-        Self::at(&JsonPath::default(), problem)
+        Self {
+            curable: false,
+            ..Self::at(&JsonPath::default(), problem)
+        }
     }
 
     fn at(path: &JsonPath, problem: String) -> Self {
@@ -55,6 +61,7 @@ impl Mistakes {
                 path: path.to_string(),
                 problem,
             }],
+            curable: true,
         }
     }
 
@@ -70,7 +77,10 @@ impl fmt::Display for Mistakes {
         for mistake in &self.mistakes {
             write!(f, "\n{mistake}")?;
         }
-        f.write_str("\nCorrect this and call the tool again.")
+        match self.curable {
+            true => f.write_str("\nCorrect this and call the tool again."),
+            false => Ok(()),
+        }
     }
 }
 
@@ -168,6 +178,7 @@ fn read(
     Err(Mistakes {
         tool: String::new(),
         mistakes,
+        curable: true,
     })
 }
 

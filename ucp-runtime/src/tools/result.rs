@@ -2,7 +2,7 @@
 
 use super::{Mistakes, Tools};
 use crate::call::Call;
-use crate::error::Error;
+use crate::error::{Error, RequestError};
 use crate::handoff::{FailedReason, Handoff, Next, View};
 use crate::response::{Outcome, RawResponse};
 use crate::untyped::Untyped;
@@ -36,6 +36,9 @@ pub struct ToolResult {
     pub body: Option<Value>,
     /// Whether the model must do something about it before it goes on.
     pub is_error: bool,
+    /// What went wrong, for a log: unlike the text, it may repeat what the merchant wrote.
+    #[serde(skip)]
+    pub problem: Option<String>,
     /// What was ignored of the arguments, or read otherwise than they had it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -65,6 +68,7 @@ impl ToolResult {
             status: None,
             body: None,
             is_error: kind != Kind::Answered,
+            problem: None,
             notes: Vec::new(),
         }
     }
@@ -121,7 +125,8 @@ impl ToolResult {
             Error::Status(_) | Error::Body(_) | Error::Declined(_) => Kind::Refused,
             _ => Kind::NotSent,
         };
-        let mut result = Self::new(kind, format!("It failed: {}.", chain(&error)));
+        let mut result = Self::new(kind, format!("It failed: {}.", told(&error)));
+        result.problem = Some(chain(&error));
         if kind == Kind::Unknown {
             result.text.push_str(
                 " The shop may have acted on it. Do not ask for the same again: read what there is, and tell the buyer if that does not settle it.",
@@ -220,6 +225,28 @@ pub(super) async fn of(tools: &Tools, call: Call<Untyped>) -> ToolResult {
             result
         }
         Err(error) => ToolResult::error(tools, error),
+    }
+}
+
+/// What a model is told of an error: in our words alone.
+fn told(error: &Error) -> String {
+    match error {
+        Error::NotSent(error) => match &error.problem {
+            RequestError::Unread { .. } => {
+                "the checkout could not be read, so nothing was ordered".to_owned()
+            }
+            problem => format!("{problem}; nothing was sent"),
+        },
+        Error::Transport(_) => "the shop gave no answer".to_owned(),
+        Error::Status(error) => format!(
+            "the shop answered with the status {}",
+            error.status.as_u16()
+        ),
+        Error::Body(_) => "the shop's answer cannot be used".to_owned(),
+        Error::Unverified(_) => "the shop's answer is not signed as it must be".to_owned(),
+        Error::Declined(_) => "the shop declined".to_owned(),
+        Error::OutcomeUnknown(_) => "it is not known what came of it".to_owned(),
+        error => error.to_string(),
     }
 }
 
