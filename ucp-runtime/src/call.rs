@@ -7,7 +7,9 @@ use crate::handoff::{Message, View};
 use crate::headers;
 use crate::ids::{self, CallId, IdempotencyKey, Keys};
 use crate::merchant::Merchant;
-use crate::operation::{Answers, CompletesCheckout, Endpoint, Operation, Paged, ReadsCheckout};
+use crate::operation::{
+    Answers, ChangesCheckout, CompletesCheckout, Endpoint, Operation, Paged, ReadsCheckout,
+};
 use crate::outcome;
 use crate::pages::Pages;
 use crate::prepared::Prepared;
@@ -61,7 +63,7 @@ pub(crate) struct Inputs {
     pub(crate) violations: Option<Violations>,
     /// The first thing that was wrong with an input.
     pub(crate) problem: Option<RequestError>,
-    /// How a call that moves money is judged.
+    /// How a call that changes a checkout is judged.
     pub(crate) judging: Option<Judging>,
     idempotency_key: Option<IdempotencyKey>,
     random: OnceLock<[Uuid; 2]>,
@@ -86,6 +88,13 @@ impl Inputs {
             idempotency_key: None,
             random: OnceLock::new(),
         }
+    }
+
+    /// How the call is judged, if it is: a completion always, an update when it says by what.
+    pub(crate) fn judged(&self) -> Option<&Judging> {
+        self.judging
+            .as_ref()
+            .filter(|judging| self.operation.completes() || judging.from.is_some())
     }
 
     /// The inputs of the call that reads what this one is about.
@@ -185,7 +194,7 @@ impl<E> Call<E> {
     pub(crate) fn of(merchant: &Merchant, operation: &'static Operation) -> Self {
         Self {
             inputs: Inputs {
-                judging: operation.completes().then(Judging::default),
+                judging: (!operation.guards().is_empty()).then(Judging::default),
                 ..Inputs::new(merchant, operation)
             },
             endpoint: PhantomData,
@@ -326,7 +335,7 @@ impl<E> Call<E> {
     }
 }
 
-/// Before money moves: see [`guard`](crate::guard) for what is checked.
+/// Before a checkout is changed, and money moves: see [`guard`](crate::guard) for what is checked.
 ///
 /// ```no_run
 /// # use ucp_runtime::{Call, Error, Guard, Handoff, Host, operation::CompletesCheckout};
@@ -340,9 +349,9 @@ impl<E> Call<E> {
 /// # Ok(())
 /// # }
 /// ```
-impl<E: CompletesCheckout> Call<E> {
+impl<E: ChangesCheckout> Call<E> {
     /// Judges the call against this checkout: a typed one, or its JSON. Without it the runtime reads
-    /// the checkout first.
+    /// the checkout before a completion, and judges no update.
     pub fn from(mut self, checkout: &impl serde::Serialize) -> Self {
         match (serde_json::to_value(checkout), &mut self.inputs.judging) {
             (Ok(checkout), Some(judging)) => judging.from = Some(checkout),
@@ -352,21 +361,23 @@ impl<E: CompletesCheckout> Call<E> {
         self
     }
 
+    /// Lifts one guard. The protocol forbids to complete on one's own what this lets pass: somebody
+    /// must have agreed to it.
+    pub fn allow(mut self, guard: Guard) -> Self {
+        if let Some(judging) = &mut self.inputs.judging {
+            judging.allowed.push(guard);
+        }
+        self
+    }
+}
+
+impl<E: CompletesCheckout> Call<E> {
     /// Says that the buyer was shown these disclosures, exactly as they are.
     pub fn acknowledge<'m>(mut self, disclosures: impl IntoIterator<Item = &'m Message>) -> Self {
         if let Some(judging) = &mut self.inputs.judging {
             judging
                 .acknowledged
                 .extend(disclosures.into_iter().cloned());
-        }
-        self
-    }
-
-    /// Lifts one guard. The protocol forbids to complete on one's own what this lets pass: somebody
-    /// must have agreed to it.
-    pub fn allow(mut self, guard: Guard) -> Self {
-        if let Some(judging) = &mut self.inputs.judging {
-            judging.allowed.push(guard);
         }
         self
     }

@@ -220,7 +220,7 @@ pub enum RequestError {
         /// Every rule that it breaks.
         violations: Violations,
     },
-    /// The call moves money, and what it is judged against does not allow it: see
+    /// The call changes a checkout, and what it is judged against does not allow it: see
     /// [`guard`](crate::guard).
     #[error("the checkout does not allow it: {refusals}")]
     Refused {

@@ -110,10 +110,10 @@ async fn prepare_request(mut inputs: Inputs) -> Result<Request, RequestError> {
     })
 }
 
-/// Whether a call that moves money was judged and recorded before: it may have been sent, and what it
+/// Whether a call that is judged was judged and recorded before: it may have been sent, and what it
 /// was judged by may have changed because of that.
 pub(crate) async fn recorded(inputs: &Inputs, agent: &Inner) -> Result<bool, RequestError> {
-    match (&inputs.judging, &inputs.call_id) {
+    match (inputs.judged(), &inputs.call_id) {
         (Some(_), Some(call_id)) => {
             let found = agent.journal.find(call_id.as_str()).await;
             let found = found.map_err(|source| RequestError::Journal { source })?;

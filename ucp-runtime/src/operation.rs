@@ -1,5 +1,6 @@
 //! What a generated client says of an operation of the contract.
 
+use crate::guard::Guard;
 use crate::wire::{Check, Read};
 
 /// One operation of the contract, as data. Generated code has one constant of it an operation.
@@ -64,6 +65,15 @@ impl Operation {
     /// Whether it completes a checkout: the one that moves money.
     pub(crate) fn completes(&self) -> bool {
         self.id == COMPLETES
+    }
+
+    /// What a checkout is asked before the operation changes it.
+    pub(crate) fn guards(&self) -> &'static [Guard] {
+        match self.id {
+            COMPLETES => &Guard::ALL,
+            "update_checkout" => &[Guard::InProgress, Guard::Expired],
+            _ => &[],
+        }
     }
 }
 
@@ -172,8 +182,12 @@ impl<E: Endpoint> Answers for E {
     type Failure = <E as Endpoint>::Failure;
 }
 
+/// An operation that changes a checkout, or may turn out to, and is judged by what it was: an update
+/// and a completion.
+pub trait ChangesCheckout: Answers {}
+
 /// An operation that completes a checkout, or may turn out to.
-pub trait CompletesCheckout: Answers {}
+pub trait CompletesCheckout: ChangesCheckout {}
 
 /// An operation that reads a checkout.
 pub trait ReadsCheckout: Endpoint {}

@@ -2,7 +2,9 @@
 
 use crate::call::Call;
 use crate::merchant::Merchant;
-use crate::operation::{Answers, CompletesCheckout, Endpoint, Input, Operation, Place};
+use crate::operation::{
+    Answers, ChangesCheckout, CompletesCheckout, Endpoint, Input, Operation, Place,
+};
 use crate::wire::{self, Check, DecodeError, Map, Note, Read, Value};
 use serde::Serialize;
 use std::fmt;
@@ -20,6 +22,7 @@ impl Answers for Untyped {
 /// An operation that completes a checkout is judged as it is for its method (see
 /// [`guard`](crate::guard)); what is said of guards to another has no effect.
 impl CompletesCheckout for Untyped {}
+impl ChangesCheckout for Untyped {}
 
 type Set = (Call<Untyped>, Vec<Note>);
 type SetBody = fn(Call<Untyped>, Value, &'static [Check]) -> Result<Set, DecodeError>;

@@ -359,6 +359,7 @@ pub mod operations {
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
     pub struct UpdateCheckout;
+    impl ::ucp_runtime::operation::ChangesCheckout for UpdateCheckout {}
     impl Endpoint for UpdateCheckout {
         const OPERATION: &'static Operation = &Operation::new(
                 "2026-08-22",
@@ -395,6 +396,7 @@ pub mod operations {
     #[derive(Clone, Copy, Debug)]
     #[non_exhaustive]
     pub struct CompleteCheckout;
+    impl ::ucp_runtime::operation::ChangesCheckout for CompleteCheckout {}
     impl ::ucp_runtime::operation::CompletesCheckout for CompleteCheckout {}
     impl Endpoint for CompleteCheckout {
         const OPERATION: &'static Operation = &Operation::new(

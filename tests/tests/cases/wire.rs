@@ -343,6 +343,12 @@ async fn c57_what_is_in_progress_is_neither_completed_again_nor_forgotten() {
         .await
         .unwrap_err();
     assert_eq!(guards(&again), [Guard::InProgress]);
+    let accepted = accepted.into_success().unwrap();
+    let update = || UpdateCheckout::update_from(&accepted).unwrap();
+    let sent = merchant.exchanges().len();
+    let refused = shop.update_checkout(&created.id, update()).from(&accepted);
+    assert_eq!(guards(&refused.await.unwrap_err()), [Guard::InProgress]);
+    assert_eq!(merchant.exchanges().len(), sent, "nothing is sent");
     let settled = shop
         .get_checkout(&created.id)
         .wait_until_settled(until)

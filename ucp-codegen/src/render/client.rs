@@ -258,12 +258,13 @@ fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
     });
     // What the runtime does for an operation beyond sending it goes by the operation's name.
     let also = match item.id.as_str() {
-        "complete_checkout" => Some("CompletesCheckout"),
-        "get_checkout" => Some("ReadsCheckout"),
-        "search_catalog" => Some("Paged"),
-        _ => None,
+        "complete_checkout" => &["ChangesCheckout", "CompletesCheckout"][..],
+        "update_checkout" => &["ChangesCheckout"],
+        "get_checkout" => &["ReadsCheckout"],
+        "search_catalog" => &["Paged"],
+        _ => &[],
     };
-    let also = also.map(|also| {
+    let also = also.iter().map(|also| {
         let also = ident(also);
         quote! { impl ::ucp_runtime::operation::#also for #marker {} }
     });
@@ -273,7 +274,7 @@ fn endpoint(item: &Method, model: &Model, home: &Home<'_>) -> TokenStream {
         #[non_exhaustive]
         pub struct #marker;
 
-        #also
+        #(#also)*
 
         impl Endpoint for #marker {
             const OPERATION: &'static Operation = &#operation;

@@ -1,4 +1,4 @@
-//! What is checked before money moves.
+//! What is checked before a checkout is changed, and before money moves.
 //!
 //! `complete_checkout` is judged against the checkout that the buyer agreed to: the one given to
 //! [`Call::from`](crate::Call::from), or a fresh one that the runtime reads itself. It is refused
@@ -6,6 +6,9 @@
 //! instrument, while its completion is in progress, once it has expired, and when it has a disclosure
 //! that was not [acknowledged](crate::Call::acknowledge). Each [`Guard`] can be lifted by its name
 //! with [`Call::allow`](crate::Call::allow).
+//!
+//! `update_checkout` is judged as well when it says with `from` what it starts from: it is refused while
+//! a completion is in progress, and once that checkout has expired.
 
 mod totals;
 
@@ -23,7 +26,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::fmt;
 
-/// One of the checks before money moves, by name.
+/// One of the checks, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Guard {
@@ -41,7 +44,7 @@ pub enum Guard {
 }
 
 impl Guard {
-    const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Totals,
         Self::Instrument,
         Self::InProgress,
@@ -50,7 +53,7 @@ impl Guard {
     ];
 }
 
-/// Why a completion was refused.
+/// Why a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -103,7 +106,7 @@ impl Refusal {
     }
 }
 
-/// Every reason for which a completion was refused.
+/// Every reason for which a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusals(Vec<Refusal>);
 
@@ -132,13 +135,15 @@ pub(crate) struct Judging {
     pub(crate) acknowledged: Vec<Message>,
 }
 
-/// Judges a call that moves money; others pass.
+/// Judges a call that changes a checkout; others pass.
 pub(crate) async fn check(inputs: &Inputs) -> Result<(), RequestError> {
-    let Some(judging) = &inputs.judging else {
+    let Some(judging) = inputs.judged() else {
         return Ok(());
     };
     if judging.from.is_none()
-        && Guard::ALL
+        && inputs
+            .operation
+            .guards()
             .iter()
             .all(|guard| judging.allowed.contains(guard))
     {
@@ -186,11 +191,13 @@ fn judge(inputs: &Inputs, judging: &Judging, checkout: &Value) -> Vec<Refusal> {
             judged: judged.to_owned(),
         });
     }
-    let guards = Guard::ALL
-        .into_iter()
+    let guards = inputs
+        .operation
+        .guards()
+        .iter()
         .filter(|guard| !judging.allowed.contains(guard));
     refusals.extend(guards.filter_map(|guard| {
-        match guard {
+        match *guard {
             Guard::Totals => totals::check(checkout.get("totals"), inputs.operation.release)
                 .err()
                 .map(Refusal::Totals),

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ucp_runtime::jiff::Timestamp;
-use ucp_runtime::operation::{CompletesCheckout, Paged, ReadsCheckout};
+use ucp_runtime::operation::{ChangesCheckout, CompletesCheckout, Paged, ReadsCheckout};
 use ucp_runtime::serde_json::Value;
 use ucp_runtime::{
     AgentBuilder, BoxFuture, Clock, Endpoint, Merchant, Operation, Randomness, http,
@@ -44,6 +44,7 @@ macro_rules! completion {
             type Failure = Value;
         }
 
+        impl ChangesCheckout for $name {}
         impl CompletesCheckout for $name {}
     };
 }
