@@ -213,12 +213,18 @@ impl<E> Call<E> {
         self
     }
 
-    pub(crate) fn checked_body(
+    fn checked_body(self, body: &impl serde::Serialize, rules: &'static [Check]) -> Self {
+        let violations = wire::validate_value(body, rules).err();
+        self.judged_body(body, violations)
+    }
+
+    /// Sets the body, with the rules that it breaks.
+    pub(crate) fn judged_body(
         mut self,
         body: &impl serde::Serialize,
-        rules: &'static [Check],
+        violations: Option<Violations>,
     ) -> Self {
-        self.inputs.violations = wire::validate_value(body, rules).err();
+        self.inputs.violations = violations;
         match serde_json::to_vec(body) {
             Ok(bytes) => self.inputs.body = Some(bytes.into()),
             Err(source) => self.fail(RequestError::Body { source }),

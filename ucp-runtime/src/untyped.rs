@@ -70,8 +70,13 @@ impl Callable {
     #[must_use]
     pub const fn body<T: Read + Serialize>(mut self) -> Self {
         self.body = Some(|call, value, rules| {
+            let mut violations = wire::validate(&value, rules).err();
             let (body, notes) = wire::read_body::<T>(value)?;
-            Ok((call.checked_body(&body, rules), notes))
+            // What was read as it stood is judged as it stood.
+            if !notes.is_empty() {
+                violations = wire::validate_value(&body, rules).err();
+            }
+            Ok((call.judged_body(&body, violations), notes))
         });
         self
     }
