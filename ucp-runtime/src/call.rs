@@ -325,6 +325,11 @@ impl<E> Call<E> {
             .map_err(|problem| Error::not_sent(self.inputs.operation.id, problem))
     }
 
+    /// What is recorded under its call id, whatever the body.
+    pub(crate) async fn before(&self) -> Result<outcome::Before, Error> {
+        outcome::before(&self.inputs).await
+    }
+
     /// The call that reads what this one is about, as a turn of its own.
     pub(crate) fn reading(&self, turn: u64) -> Result<Call<Untyped>, Error> {
         let of = self.inputs.operation;

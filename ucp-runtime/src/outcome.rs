@@ -2,18 +2,20 @@
 //! known.
 
 use crate::call::Inputs;
-use crate::error::{BodyError, BodyProblem, Error, StatusError};
+use crate::endpoint;
+use crate::error::{BodyError, BodyProblem, Error, RequestError, StatusError};
 use crate::execute;
 use crate::fetch::{SpecialUse, cause_of};
 use crate::handoff::{Handoff, Host, NotUcp, View};
 use crate::ids::Keys;
 use crate::journal::{self, Standing};
-use crate::operation::Endpoint;
+use crate::operation::{Endpoint, Operation};
 use crate::prepared::Request;
 use crate::response::{Answer, RawResponse, Response};
-use crate::transport::BoxFuture;
+use crate::transport::{BoxError, BoxFuture};
 use crate::wait;
 use crate::wire::{self, Read};
+use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use std::fmt;
 use std::time::Duration;
@@ -55,11 +57,50 @@ pub(crate) async fn settle(request: &Request) -> Result<Answer, Error> {
 }
 
 fn replay(request: &Request, answer: journal::RecordedAnswer) -> Result<Answer, Error> {
-    let raw = answer.replayed(request).map_err(|source| {
-        let problem = crate::error::RequestError::Journal { source };
-        Error::not_sent(request.operation.id, problem)
-    })?;
+    let message = &request.message;
+    let raw = answer.replayed(message.method.clone(), message.url.clone());
+    let raw = raw.map_err(|source| unrecorded(request.operation, source))?;
     Answer::new(raw, None, request.keys.clone(), &request.merchant)
+}
+
+fn unrecorded(operation: &Operation, source: BoxError) -> Error {
+    Error::not_sent(operation.id, RequestError::Journal { source })
+}
+
+/// What is recorded under a call's id of the same request, whatever its body.
+pub(crate) enum Before {
+    /// Nothing.
+    Nothing,
+    /// This body may have been sent.
+    Sent(Bytes),
+    /// It was answered.
+    Answered(Box<Answer>),
+}
+
+/// Finds what is recorded of a call whose body is not made yet. An answer that says no is an error.
+pub(crate) async fn before(inputs: &Inputs) -> Result<Before, Error> {
+    let (operation, merchant) = (inputs.operation, &inputs.merchant);
+    let Some(call_id) = &inputs.call_id else {
+        return Ok(Before::Nothing);
+    };
+    let journal = merchant.agent().inner().journal.as_ref();
+    let found = journal.find(call_id.as_str()).await;
+    let found = found.map_err(|source| unrecorded(operation, source))?;
+    let not_sent = |problem| Error::not_sent(operation.id, problem);
+    let (base, path) = (merchant.endpoint(), operation.path);
+    let url = endpoint::join(base, path, &inputs.path, &inputs.query).map_err(not_sent)?;
+    // Of another request under the same id, the call's own beginning says so.
+    let found = found.filter(|it| it.operation == operation.id && it.url == url.as_str());
+    let Some(record) = found else {
+        return Ok(Before::Nothing);
+    };
+    let Some(answer) = record.answer else {
+        return Ok(record.body.map_or(Before::Nothing, Before::Sent));
+    };
+    let raw = answer.replayed(operation.method.clone(), url);
+    let raw = raw.map_err(|source| unrecorded(operation, source))?;
+    let keys = inputs.keys().map_err(not_sent)?;
+    Answer::new(raw, None, keys, merchant).map(|answer| Before::Answered(Box::new(answer)))
 }
 
 /// What one attempt came to.

@@ -5,6 +5,7 @@ use crate::merchant::Merchant;
 use crate::operation::{
     Answers, ChangesCheckout, CompletesCheckout, Endpoint, Input, Operation, Place,
 };
+use crate::transport::BoxError;
 use crate::wire::{self, Check, DecodeError, Map, Note, Read, Value};
 use serde::Serialize;
 use std::fmt;
@@ -26,6 +27,7 @@ impl ChangesCheckout for Untyped {}
 
 type Set = (Call<Untyped>, Vec<Note>);
 type SetBody = fn(Call<Untyped>, Value, &'static [Check]) -> Result<Set, DecodeError>;
+type Project = fn(&Value) -> Result<Value, BoxError>;
 
 /// An operation that can be called by its name. Generated code has all of a client's as
 /// `OPERATIONS`, and `Client::call` takes one of them.
@@ -52,6 +54,7 @@ pub struct Callable {
     pub inputs: &'static [Input],
     rules: &'static [Check],
     body: Option<SetBody>,
+    project: Option<Project>,
 }
 
 impl Callable {
@@ -63,6 +66,7 @@ impl Callable {
             inputs: E::INPUTS,
             rules: E::RULES,
             body: None,
+            project: None,
         }
     }
 
@@ -78,7 +82,39 @@ impl Callable {
             }
             Ok((call.judged_body(&body, violations), notes))
         });
+        self.project = Some(|read| {
+            let body: T = wire::project(read)?;
+            Ok(serde_json::to_value(body)?)
+        });
         self
+    }
+
+    /// Whether it replaces what there is with its body.
+    pub(crate) fn replaces(&self) -> bool {
+        let of = self.operation;
+        self.project.is_some() && of.read.is_some() && of.method == http::Method::PUT
+    }
+
+    /// The body that leaves what was read as it is.
+    pub(crate) fn unchanged(&self, read: &Value) -> Result<Map, BoxError> {
+        let project = self.project.ok_or("the operation has no body")?;
+        match project(read)? {
+            Value::Object(body) => Ok(body),
+            _ => Err("the operation's body is no object".into()),
+        }
+    }
+
+    /// The same without its body, to read what it is about.
+    pub(crate) fn bare(self) -> Self {
+        let inputs = match self.inputs.split_last() {
+            Some((last, others)) if last.place == Place::Body => others,
+            _ => self.inputs,
+        };
+        Self {
+            inputs,
+            body: None,
+            ..self
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod calls;
 mod purchases;
 mod schemas;
+mod updates;
 
 use merchant::Running;
 use tokio::net::TcpListener;

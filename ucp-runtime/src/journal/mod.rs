@@ -18,13 +18,14 @@ use crate::prepared::Request;
 use crate::response::RawResponse;
 use crate::transport::{BoxError, BoxFuture};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 pub use memory::MemoryJournal;
 pub use sealed::{Seal, SealedJournal};
 use sha2::{Digest as _, Sha256};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteJournal;
 use std::fmt;
+use url::Url;
 
 /// Where calls are recorded.
 ///
@@ -145,7 +146,7 @@ impl RecordedAnswer {
     }
 
     /// The answer as if it had just arrived.
-    pub(crate) fn replayed(self, request: &Request) -> Result<RawResponse, BoxError> {
+    pub(crate) fn replayed(self, method: Method, url: Url) -> Result<RawResponse, BoxError> {
         let mut head = http::Response::new(()).into_parts().0;
         head.status = StatusCode::from_u16(self.status)?;
         head.headers = HeaderMap::new();
@@ -153,8 +154,7 @@ impl RecordedAnswer {
             head.headers
                 .insert(http::header::CONTENT_TYPE, HeaderValue::try_from(value)?);
         }
-        let message = &request.message;
-        let mut raw = RawResponse::new(message.method.clone(), message.url.clone(), head);
+        let mut raw = RawResponse::new(method, url, head);
         raw.fill(self.body, true);
         Ok(raw)
     }

@@ -104,8 +104,12 @@ pub(super) async fn ask(
     Ok(call.from(&now).acknowledge(&disclosures))
 }
 
-/// Reads the checkout that a completion is about.
-async fn read(tools: &Tools, call: &Call<Untyped>, turn: u64) -> Result<Value, Box<ToolResult>> {
+/// Reads what a call is about.
+pub(super) async fn read(
+    tools: &Tools,
+    call: &Call<Untyped>,
+    turn: u64,
+) -> Result<Value, Box<ToolResult>> {
     let failed = |error| Box::new(ToolResult::error(tools, error));
     let read = call.reading(turn).map_err(failed)?;
     read.await

@@ -89,25 +89,12 @@ impl std::error::Error for Mistakes {}
 /// Where models of other protocols put what this one has in headers.
 const ELSEWHERE: [&str; 3] = ["_meta", "headers", "meta"];
 
-pub(super) fn prepare(
-    merchant: &Merchant,
-    definition: &Definition,
-    offered: &Offered,
-    arguments: Value,
-) -> Result<(Call<Untyped>, Vec<String>), Mistakes> {
-    let mut notes = Vec::new();
-    read(merchant, definition, offered, arguments, &mut notes)
-        .map(|call| (call, notes))
-        .map_err(|mistakes| mistakes.of(definition.name))
-}
-
-fn read(
-    merchant: &Merchant,
-    definition: &Definition,
+/// The operation's inputs out of a model's arguments and what the application provides.
+pub(super) fn inputs(
     offered: &Offered,
     arguments: Value,
     notes: &mut Vec<String>,
-) -> Result<Call<Untyped>, Mistakes> {
+) -> Result<Map, Mistakes> {
     let whole = JsonPath::default();
     let arguments = match arguments {
         Value::Null => Map::new(),
@@ -124,7 +111,7 @@ fn read(
                     "`{name}` was discarded: the protocol's headers are not a model's to set"
                 ));
             }
-            // Refused below, by name.
+            // Refused later, by name.
             None => {
                 inputs.insert(name, value);
             }
@@ -141,19 +128,39 @@ fn read(
     } in &offered.provided
     {
         let into = if *in_body {
-            let body = inputs.entry("body").or_insert_with(|| Map::new().into());
-            match body {
-                Value::Object(body) => body,
-                // Refused below, by its type.
+            if value.is_some() {
+                inputs.entry("body").or_insert_with(|| Map::new().into());
+            }
+            match inputs.get_mut("body") {
+                Some(Value::Object(body)) => body,
+                // Refused later, by its type.
                 _ => continue,
             }
         } else {
             &mut inputs
         };
-        if into.insert(name.clone(), value.clone()).is_some() {
-            notes.push(format!("`{name}` was discarded: the application sets it"));
+        let (given, why) = match value {
+            Some(value) => (
+                into.insert(name.clone(), value.clone()),
+                "the application sets it",
+            ),
+            None => (into.remove(name), "it is not a model's to set"),
+        };
+        if given.is_some() {
+            notes.push(format!("`{name}` was discarded: {why}"));
         }
     }
+    Ok(inputs)
+}
+
+/// The call that inputs make.
+pub(super) fn call(
+    merchant: &Merchant,
+    definition: &Definition,
+    offered: &Offered,
+    inputs: Map,
+    notes: &mut Vec<String>,
+) -> Result<Call<Untyped>, Mistakes> {
     let (call, read) = untyped::make(merchant, offered.callable, inputs)
         .map_err(|error| mistake(error, definition))?;
     let mut mistakes = Vec::new();
@@ -224,7 +231,7 @@ fn is_protocol(operation: &Operation, name: &str) -> bool {
             .is_ok_and(|name| headers::is_managed(&name) || headers::is_framing(&name))
 }
 
-fn mistake(error: InputError, definition: &Definition) -> Mistakes {
+pub(super) fn mistake(error: InputError, definition: &Definition) -> Mistakes {
     match error {
         InputError::Unknown { name, .. } => {
             let properties = definition.input_schema.get("properties");

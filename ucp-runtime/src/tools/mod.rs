@@ -42,6 +42,7 @@ mod result;
 #[cfg(feature = "rig")]
 pub mod rig;
 mod schema;
+mod updates;
 
 pub use approval::{Approval, Purchase};
 pub use arguments::{Mistake, Mistakes};
@@ -118,10 +119,10 @@ fn shared<S: Serializer>(schema: &Arc<Map>, serializer: S) -> Result<S::Ok, S::E
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolsError {
-    /// Something is provided that no operation takes.
+    /// Something is provided or withheld that no operation takes.
     #[error("no operation takes `{name}`, neither as an input nor as a member of its body")]
     Unknown {
-        /// What was provided.
+        /// What was provided or withheld.
         name: String,
     },
     /// A schema that is no JSON object: a defect of whoever made the list.
@@ -147,7 +148,8 @@ pub struct ToolsBuilder {
     operations: &'static [Callable],
     tools: &'static [Tool],
     host: Host,
-    provided: Vec<(String, Value)>,
+    provided: Vec<(String, Option<Value>)>,
+    partial: bool,
     approve: Option<Approve>,
 }
 
@@ -164,6 +166,7 @@ impl ToolsBuilder {
             tools,
             host: Host::default(),
             provided: Vec::new(),
+            partial: false,
             approve: None,
         }
     }
@@ -177,7 +180,27 @@ impl ToolsBuilder {
     /// Sets an input, or a member of the body, of every operation that takes one of this name. A model
     /// neither sees nor sets it: it is taken out of the schemas, and put into the arguments last.
     pub fn provide(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.provided.push((name.into(), value.into()));
+        self.provided.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// Keeps an input, or a member of the body, from the model in every operation that takes one of this
+    /// name: it is taken out of the schemas, and what a model writes there is discarded. For what the
+    /// buyer gives the application, such as `buyer` and `payment`; not for what an operation needs.
+    pub fn withhold(mut self, name: impl Into<String>) -> Self {
+        self.provided.push((name.into(), None));
+        self
+    }
+
+    /// Lets a model say only what changes. An update replaces all that there is, so what a model leaves
+    /// out would be erased, and what is [withheld](Self::withhold) from it in any case. With this, the
+    /// resource is read when the tool is called; of what the operation takes, each member of the body
+    /// that the model gives takes the place of the one there is, and the rest stays.
+    ///
+    /// The same call id sends the same update, whatever the resource has become meanwhile; one that was
+    /// answered is known by its call id alone.
+    pub fn partial_updates(mut self) -> Self {
+        self.partial = true;
         self
     }
 
@@ -199,7 +222,7 @@ impl ToolsBuilder {
     ///
     /// # Errors
     ///
-    /// [`ToolsError`] when something is provided that no operation takes.
+    /// [`ToolsError`] when something is provided or withheld that no operation takes.
     pub fn build(self) -> Result<Tools, ToolsError> {
         let mut known = vec![false; self.provided.len()];
         let mut offered = Vec::new();
@@ -213,17 +236,27 @@ impl ToolsBuilder {
                 .ok_or(ToolsError::Operation { name: tool.name })?;
             let provided = schema::provide(&mut schema, &self.provided, &mut known);
             schema::keep_from_models(&mut schema);
+            let partial = self.partial && callable.replaces();
+            let mut description = tool.description;
+            if partial {
+                schema::loosen(&mut schema);
+                description = updates::DESCRIPTION;
+            }
             let withheld = callable.operation.completes() && self.approve.is_none();
             if withheld || !is_agreed(&self.merchant, tool) {
                 continue;
             }
             definitions.push(Definition {
                 name: tool.name,
-                description: tool.description,
+                description,
                 input_schema: Arc::new(schema),
                 read_only: !callable.operation.changes,
             });
-            offered.push(Offered { callable, provided });
+            offered.push(Offered {
+                callable,
+                provided,
+                partial,
+            });
         }
         let unknown = self.provided.into_iter().zip(known);
         let mut unknown = unknown.filter(|(_, known)| !known);
@@ -243,10 +276,16 @@ impl ToolsBuilder {
 
 impl fmt::Debug for ToolsBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let provided: Vec<&str> = self.provided.iter().map(|(name, _)| &**name).collect();
+        let names = |withheld: bool| -> Vec<&str> {
+            let all = self.provided.iter();
+            let these = all.filter(|(_, value)| value.is_none() == withheld);
+            these.map(|(name, _)| &**name).collect()
+        };
         f.debug_struct("ToolsBuilder")
             .field("merchant", &self.merchant)
-            .field("provided", &provided)
+            .field("provided", &names(false))
+            .field("withheld", &names(true))
+            .field("partial_updates", &self.partial)
             .field("approves", &self.approve.is_some())
             .finish_non_exhaustive()
     }
@@ -275,6 +314,8 @@ struct Inner {
 struct Offered {
     callable: &'static Callable,
     provided: Vec<schema::Provided>,
+    /// Whether its body is completed with what there is.
+    partial: bool,
 }
 
 impl Tools {
@@ -290,13 +331,24 @@ impl Tools {
         &self.0.merchant
     }
 
-    /// Holds arguments against a tool without calling it, and says what of them would be ignored.
+    /// Holds arguments against a tool without calling it, and says what of them would be ignored. The body
+    /// of a [partial update](ToolsBuilder::partial_updates) fits or not only together with what it
+    /// changes: it is not looked at here.
     ///
     /// # Errors
     ///
     /// Everything that [`call_tool`](Self::call_tool) would refuse them for.
     pub fn check(&self, name: &str, arguments: Value) -> Result<Vec<String>, Mistakes> {
-        self.prepare(name, arguments).map(|(_, notes)| notes)
+        let mut notes = Vec::new();
+        let (definition, offered) = self.find(name)?;
+        let of = |mistakes: Mistakes| mistakes.of(name);
+        let inputs = arguments::inputs(offered, arguments, &mut notes).map_err(of)?;
+        let merchant = &self.0.merchant;
+        let call = match offered.partial && inputs.get("body").is_some_and(Value::is_object) {
+            true => updates::about(merchant, definition, offered, &inputs),
+            false => arguments::call(merchant, definition, offered, inputs, &mut notes),
+        };
+        call.map_err(of).map(|_| notes)
     }
 
     /// Calls a tool with a model's arguments.
@@ -313,33 +365,40 @@ impl Tools {
         arguments: Value,
         call_id: impl Into<CallId>,
     ) -> ToolResult {
-        let call_id = call_id.into();
-        let (call, notes) = match self.prepare(name, arguments) {
-            Ok(prepared) => prepared,
-            Err(mistakes) => return ToolResult::mistaken(&mistakes),
-        };
-        let call = call.call_id(call_id);
-        let mut result = match approval::ask(self, call).await {
-            Ok(call) => result::of(self, call).await,
+        let mut notes = Vec::new();
+        let call = self.call(name, arguments, call_id.into(), &mut notes);
+        let mut result = match call.await {
+            Ok(call) => result::of(self, call.await).await,
             Err(refused) => *refused,
         };
         result.note(notes);
         result
     }
 
-    fn prepare(
+    /// The call that is to be sent, or what came of it without.
+    async fn call(
         &self,
         name: &str,
         arguments: Value,
-    ) -> Result<(Call<Untyped>, Vec<String>), Mistakes> {
+        call_id: CallId,
+        notes: &mut Vec<String>,
+    ) -> Result<Call<Untyped>, Box<ToolResult>> {
+        let of = |mistakes: Mistakes| mistakes.of(name);
+        let (definition, offered) = self.find(name)?;
+        let mut inputs = arguments::inputs(offered, arguments, notes).map_err(of)?;
+        if offered.partial {
+            updates::complete(self, definition, offered, &mut inputs, &call_id).await?;
+        }
+        let merchant = &self.0.merchant;
+        let call = arguments::call(merchant, definition, offered, inputs, notes).map_err(of)?;
+        approval::ask(self, call.call_id(call_id)).await
+    }
+
+    fn find(&self, name: &str) -> Result<(&Definition, &Offered), Mistakes> {
         let inner = &self.0;
         let mut all = inner.definitions.iter().zip(&inner.offered);
-        match all.find(|(definition, _)| definition.name == name) {
-            Some((definition, offered)) => {
-                arguments::prepare(&inner.merchant, definition, offered, arguments)
-            }
-            None => Err(self.not_offered(name)),
-        }
+        all.find(|(definition, _)| definition.name == name)
+            .ok_or_else(|| self.not_offered(name))
     }
 
     fn not_offered(&self, name: &str) -> Mistakes {

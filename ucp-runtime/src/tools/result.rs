@@ -1,11 +1,9 @@
 //! What a model and the application get back of a call.
 
 use super::{Mistakes, Tools};
-use crate::call::Call;
 use crate::error::{Error, RequestError};
 use crate::handoff::{FailedReason, Handoff, Next, View};
-use crate::response::{Outcome, RawResponse};
-use crate::untyped::Untyped;
+use crate::response::{Outcome, RawResponse, Response};
 use crate::wire::{Map, Value};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -71,11 +69,6 @@ impl ToolResult {
             problem: None,
             notes: Vec::new(),
         }
-    }
-
-    /// Arguments that make no call.
-    pub(super) fn mistaken(mistakes: &Mistakes) -> Self {
-        Self::new(Kind::NotSent, mistakes.to_string())
     }
 
     /// A completion that was not sent, because of what the checkout or the buyer says.
@@ -203,10 +196,20 @@ pub(super) fn decision(tools: &Tools, body: &Value) -> Option<Handoff> {
     Some(view.decide(&tools.0.host))
 }
 
-/// Makes a call; where its answer is lost, finds out what is true.
-pub(super) async fn of(tools: &Tools, call: Call<Untyped>) -> ToolResult {
+/// Arguments that make no call.
+impl From<Mistakes> for Box<ToolResult> {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::new(ToolResult::new(Kind::NotSent, mistakes.to_string()))
+    }
+}
+
+/// What a call came to; where its answer was lost, finds out what is true.
+pub(super) async fn of(
+    tools: &Tools,
+    answered: Result<Response<Value, Value>, Error>,
+) -> ToolResult {
     let host = &tools.0.host;
-    let error = match call.await {
+    let error = match answered {
         Ok(response) => {
             let declined = matches!(response.outcome(), Outcome::Failure(_));
             let handoff = response.handoff(host).ok();

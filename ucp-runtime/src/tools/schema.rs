@@ -7,20 +7,21 @@ use http::HeaderName;
 /// The name under which a schema has its own definitions.
 const DEFINITIONS: &str = "#/$defs/";
 
-/// A value that the application sets, and where.
+/// What is not a model's to set, and where.
 #[derive(Clone, Debug)]
 pub(super) struct Provided {
     /// Whether it is a member of the body; an input otherwise.
     pub(super) in_body: bool,
     pub(super) name: String,
-    pub(super) value: Value,
+    /// What the application sets it to, if anything.
+    pub(super) value: Option<Value>,
 }
 
-/// Takes out what the application provides, and says where that goes. `known` is set for what the tool
-/// takes.
+/// Takes out what the application provides or withholds, and says where that goes. `known` is set for
+/// what the tool takes.
 pub(super) fn provide(
     schema: &mut Map,
-    all: &[(String, Value)],
+    all: &[(String, Option<Value>)],
     known: &mut [bool],
 ) -> Vec<Provided> {
     let mut provided = Vec::new();
@@ -46,11 +47,8 @@ pub(super) fn provide(
         if take(body, name) {
             set(true);
             // A model is not asked for a body of nothing.
-            if body
-                .get("properties")
-                .and_then(Value::as_object)
-                .is_some_and(Map::is_empty)
-            {
+            let left = body.get("properties").and_then(Value::as_object);
+            if value.is_some() && left.is_some_and(Map::is_empty) {
                 take(schema, "body");
             }
         }
@@ -59,6 +57,16 @@ pub(super) fn provide(
         prune(schema);
     }
     provided
+}
+
+/// Requires nothing of a body any more.
+pub(super) fn loosen(schema: &mut Map) {
+    let body = schema
+        .get_mut("properties")
+        .and_then(|it| it.get_mut("body"));
+    if let Some(Value::Object(body)) = body {
+        body.retain(|name, _| name != "required");
+    }
 }
 
 /// Takes out the headers that say who asks, although the client has them as arguments.
