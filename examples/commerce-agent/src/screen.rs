@@ -215,8 +215,8 @@ pub(crate) fn products(products: &Value) -> Value {
             "variants": variants.map(variant).collect::<Vec<_>>(),
         })
     };
-    let all = products.as_array().into_iter().flatten().take(12);
-    all.map(product).collect()
+    let all = products.as_array().into_iter().flatten();
+    all.take(crate::tools::PRODUCTS).map(product).collect()
 }
 
 /// An order as the page shows it.

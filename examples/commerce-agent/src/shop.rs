@@ -5,10 +5,16 @@ use serde_json::{Map, Value, json};
 use ucp_runtime::handoff::{ColorScheme, Handoff, Host, Message, View};
 use ucp_runtime::{Agent, BoxError, Call, Error, Merchant, RequestError, Untyped};
 
-// The client of one release, generated here.
+// The client of one release, generated here: what the page has screens for, also as tools.
 ucp_runtime::include_ucp! {
     release: "2026-04-08",
+    operations: [
+        search_catalog, get_product,
+        create_checkout, get_checkout, update_checkout, cancel_checkout, complete_checkout,
+        get_order,
+    ],
     extensions: [discount, fulfillment, buyer_consent],
+    tools: true,
 }
 
 /// What of an embedded checkout this application does itself.

@@ -4,13 +4,13 @@
 use crate::App;
 use crate::events::{self, Stand};
 use crate::model::Prompt;
-use crate::shop::Trouble;
+use crate::shop::{Fresh, Trouble};
 use crate::store::Draft;
-use crate::tools;
 use serde_json::{Value, json};
 use std::collections::hash_map::Entry;
 use tokio::sync::mpsc;
 use ucp_runtime::BoxError;
+use ucp_runtime::tools::{ToolResult, Tools};
 
 /// Who the model is and what it may do.
 const INSTRUCTIONS: &str = include_str!("../instructions.md");
@@ -89,11 +89,18 @@ impl App {
         said: String,
         history: &[crate::model::Message],
     ) -> Result<(), BoxError> {
-        let tools = tools::definitions();
+        let tools = self.shop().tools().await;
+        let instructions = match &tools {
+            Ok(_) => INSTRUCTIONS.to_owned(),
+            Err(trouble) => format!(
+                "{INSTRUCTIONS}\nThere are no tools now. {}\n",
+                trouble.text()
+            ),
+        };
         let prompt = Prompt {
-            instructions: INSTRUCTIONS,
+            instructions: &instructions,
             history,
-            tools: &tools,
+            tools: tools.as_ref().map_or(&[], Tools::definitions),
         };
         let (sender, mut deltas) = mpsc::channel::<String>(16);
         let listen = async {
@@ -145,28 +152,33 @@ impl App {
         arguments: &Value,
     ) -> Result<(), BoxError> {
         let call = format!("tool/{seq}");
-        let shop = self.shop();
-        let outcome = tools::call(shop, self.store(), conversation, &call, name, arguments).await?;
-        let result = json!({
-            "call": seq,
-            "name": name,
-            "error": outcome.trouble.is_some(),
-            "text": outcome.text,
-            "body": outcome.body,
-        });
+        let called = self
+            .shop()
+            .call_tool(conversation, &call, name, arguments.clone())
+            .await;
+        let (error, text, body) = match &called {
+            Ok(result) => (result.is_error, result.text.as_str(), &result.body),
+            Err(trouble) => (true, trouble.text(), &None),
+        };
+        let result =
+            json!({ "call": seq, "name": name, "error": error, "text": text, "body": body });
         let result = Draft::new("tool_result", result).once(format!("result/{seq}"));
         self.store().append(conversation, vec![result]).await?;
-        if let Some(Trouble::SignIn) = outcome.trouble {
-            self.wants_sign_in(conversation, &call).await?;
+        match called {
+            Err(Trouble::SignIn) => self.wants_sign_in(conversation, &call).await,
+            Ok(ToolResult {
+                handoff: Some(handoff),
+                body: Some(body),
+                ..
+            }) if name.ends_with("_checkout") => {
+                let Some(id) = body["id"].as_str().map(str::to_owned) else {
+                    return Ok(());
+                };
+                let fresh = Fresh { body, handoff };
+                self.note_state(conversation, &id, &fresh, true).await
+            }
+            _ => Ok(()),
         }
-        if let (Some(handoff), Some(id)) = (outcome.handoff, outcome.body["id"].as_str()) {
-            let fresh = crate::shop::Fresh {
-                body: outcome.body.clone(),
-                handoff,
-            };
-            self.note_state(conversation, id, &fresh, true).await?;
-        }
-        Ok(())
     }
 }
 

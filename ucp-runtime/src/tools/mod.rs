@@ -18,6 +18,8 @@
 //! let tools = shop
 //!     .tools()
 //!     .provide("context", json!({"address_country": "US"})) // the model neither sees nor sets it
+//!     .withhold("buyer") // nor this, which the buyer tells the application
+//!     .partial_updates() // what an update does not say stays as it is
 //!     .approve(|purchase: Purchase| async move {
 //!         println!("{} at {}", purchase.checkout["totals"], purchase.merchant);
 //!         Approval::Declined { reason: None } // ask the buyer here

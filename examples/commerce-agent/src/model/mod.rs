@@ -9,6 +9,7 @@ pub use scripted::Scripted;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
+use ucp_runtime::tools::Definition;
 use ucp_runtime::{BoxError, BoxFuture};
 
 /// Answers a conversation. Make one of your own for a model that speaks another protocol.
@@ -35,17 +36,6 @@ pub struct Prompt<'a> {
     pub history: &'a [Message],
     /// The tools that it may call.
     pub tools: &'a [Definition],
-}
-
-/// A tool, for a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does.
-    pub description: &'static str,
-    /// The JSON Schema of its arguments.
-    pub parameters: Value,
 }
 
 /// A call of a tool.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use ucp_runtime::reqwest;
 use ucp_runtime::secrecy::{ExposeSecret as _, SecretString};
+use ucp_runtime::tools::Definition;
 use ucp_runtime::{BoxError, BoxFuture, ReqwestTransport};
 
 /// How long an answer may take.
@@ -102,11 +103,11 @@ fn request(model: &str, prompt: Prompt<'_>) -> Value {
             json!({ "role": "tool", "tool_call_id": id, "content": text })
         }
     }));
-    let tool = |tool: &super::Definition| {
+    let tool = |tool: &Definition| {
         json!({ "type": "function", "function": {
             "name": tool.name,
             "description": tool.description,
-            "parameters": tool.parameters,
+            "parameters": *tool.input_schema,
         } })
     };
     json!({

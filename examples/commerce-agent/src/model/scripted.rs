@@ -206,7 +206,9 @@ fn heard(text: &str, history: &[Message]) -> Move {
     match intent(text) {
         Intent::Help => say(HELP),
         Intent::Search(query) if query.is_empty() => say(HELP),
-        Intent::Search(query) => Move::Call("search_catalog", json!({ "query": query })),
+        Intent::Search(query) => {
+            Move::Call("search_catalog", json!({ "body": { "query": query } }))
+        }
         Intent::Cancel => match open {
             Some(checkout) => Move::Call("cancel_checkout", json!({ "id": checkout["id"] })),
             None => say("There is nothing to cancel."),
@@ -218,7 +220,7 @@ fn heard(text: &str, history: &[Message]) -> Move {
         Intent::Code(code) => match open {
             Some(checkout) => Move::Call(
                 "update_checkout",
-                json!({ "id": checkout["id"], "discounts": { "codes": [code] } }),
+                json!({ "id": checkout["id"], "body": { "discounts": { "codes": [code] } } }),
             ),
             None => say("Choose something first; then I can try the code."),
         },
@@ -230,7 +232,7 @@ fn heard(text: &str, history: &[Message]) -> Move {
             Some((item, quantity)) => take(item, quantity, open),
             None => match query(text) {
                 query if query.is_empty() => say("Which one do you mean?"),
-                query => Move::Call("search_catalog", json!({ "query": query })),
+                query => Move::Call("search_catalog", json!({ "body": { "query": query } })),
             },
         },
     }
@@ -240,7 +242,10 @@ fn heard(text: &str, history: &[Message]) -> Move {
 fn take(item: &Value, quantity: u64, open: Option<&Value>) -> Move {
     let line = json!({ "item": { "id": item }, "quantity": quantity });
     let Some(checkout) = open else {
-        return Move::Call("create_checkout", json!({ "line_items": [line] }));
+        return Move::Call(
+            "create_checkout",
+            json!({ "body": { "line_items": [line] } }),
+        );
     };
     let mut lines = kept_lines(checkout);
     let same = lines.iter_mut().find(|line| line["item"]["id"] == *item);
@@ -255,7 +260,7 @@ fn take(item: &Value, quantity: u64, open: Option<&Value>) -> Move {
     }
     Move::Call(
         "update_checkout",
-        json!({ "id": checkout["id"], "line_items": lines }),
+        json!({ "id": checkout["id"], "body": { "line_items": lines } }),
     )
 }
 
@@ -276,7 +281,7 @@ fn remove(text: &str, checkout: &Value) -> Move {
     }
     Move::Call(
         "update_checkout",
-        json!({ "id": checkout["id"], "line_items": kept }),
+        json!({ "id": checkout["id"], "body": { "line_items": kept } }),
     )
 }
 
@@ -396,7 +401,7 @@ fn returned(name: &str, body: &Value, text: &str, history: &[Message]) -> Move {
                 return take(item, quantity, open_checkout(history));
             }
             match body["products"].as_array().map(Vec::as_slice) {
-                None => say(text),
+                None => say(gist(text)),
                 Some([]) => say("I found nothing like that. Try another word, such as “coffee”."),
                 Some([one]) => say(format!(
                     "I found one thing: {}. Shall I prepare the order?",
@@ -409,7 +414,7 @@ fn returned(name: &str, body: &Value, text: &str, history: &[Message]) -> Move {
             }
         }
         "get_order" => match body["line_items"].as_array() {
-            None => say(text),
+            None => say(gist(text)),
             Some(lines) => {
                 let status = lines
                     .first()
@@ -423,6 +428,11 @@ fn returned(name: &str, body: &Value, text: &str, history: &[Message]) -> Move {
         },
         _ => say(checkout(body, text)),
     }
+}
+
+/// Of a result in words, what is not the shop's answer.
+fn gist(text: &str) -> &str {
+    text.split_once("\n\n").map_or(text, |(gist, _)| gist)
 }
 
 /// What to say of a checkout.
@@ -449,7 +459,7 @@ fn checkout(body: &Value, text: &str) -> String {
         Some("canceled") => "The checkout is canceled. Nothing was ordered.".to_owned(),
         Some("completed") => "The order is placed.".to_owned(),
         Some("complete_in_progress") => "The shop is placing the order.".to_owned(),
-        _ => text.to_owned(),
+        _ => gist(text).to_owned(),
     }
 }
 
@@ -568,10 +578,11 @@ mod tests {
     #[test]
     fn it_searches_before_it_buys_and_buys_in_the_same_turn() {
         let mut history = vec![buyer("buy a mug")];
-        let search = Move::Call("search_catalog", json!({ "query": "mug" }));
+        let search = Move::Call("search_catalog", json!({ "body": { "query": "mug" } }));
         assert_eq!(next(&history), search);
         history.push(found());
-        let create = json!({ "line_items": [{ "item": { "id": "mug" }, "quantity": 1 }] });
+        let create =
+            json!({ "body": { "line_items": [{ "item": { "id": "mug" }, "quantity": 1 }] } });
         assert_eq!(next(&history), Move::Call("create_checkout", create));
     }
 
@@ -585,7 +596,7 @@ mod tests {
             buyer("add 2 mugs"),
         ];
         let lines = json!([{ "id": "li_1", "item": { "id": "mug" }, "quantity": 3 }]);
-        let update = json!({ "id": "chk", "line_items": lines });
+        let update = json!({ "id": "chk", "body": { "line_items": lines } });
         assert_eq!(next(&history), Move::Call("update_checkout", update));
         history.push(Message::Note {
             text: String::new(),
@@ -593,7 +604,7 @@ mod tests {
         });
         history.push(buyer("add a mug"));
         let lines = json!([{ "item": { "id": "mug" }, "quantity": 1 }]);
-        let create = json!({ "line_items": lines });
+        let create = json!({ "body": { "line_items": lines } });
         assert_eq!(next(&history), Move::Call("create_checkout", create));
         history.push(buyer("where is my order"));
         assert_eq!(
