@@ -1,5 +1,7 @@
 //! Workers are killed in mid-purchase, at each of its requests, and the merchant's orders are counted.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn};
@@ -12,7 +14,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use ucp_runtime::reqwest::Client;
 use ucp_runtime::serde_json::{Value, json};
-use ucp_runtime::{BoxError, reqwest};
+use ucp_runtime::{BoxError, ReqwestTransport, reqwest};
 
 /// How long the server may take to be ready, and a purchase to be over.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -142,7 +144,9 @@ impl Stage {
                 .env("RESTATE_INGRESS__BIND_PORT", &ingress)
                 .env("RESTATE_ADMIN__BIND_PORT", &admin)
                 .env("RESTATE_DEFAULT_RETRY_POLICY__INITIAL_INTERVAL", "50ms")
-                .env("RUST_LOG", "error"),
+                .env("RESTATE_ADMIN__DISABLE_WEB_UI", "true")
+                .env("RESTATE_DISABLE_TELEMETRY", "true")
+                .stderr(Stdio::null()),
         )?;
 
         let secret = folder.path().join("id-secret");
@@ -170,7 +174,10 @@ impl Stage {
             worker,
             restate,
             ingress: format!("http://127.0.0.1:{ingress}"),
-            http: Client::new(),
+            http: Client::builder()
+                .no_proxy()
+                .tls_backend_preconfigured(ReqwestTransport::tls(ReqwestTransport::roots())?)
+                .build()?,
             purchases: 0,
             _folder: folder,
         };
