@@ -35,6 +35,8 @@
 //! * `reqwest` (default): the default transport. Without it, bring a [`Transport`].
 //! * `macros` (default): the macro that generates clients.
 //! * `ring`, `aws-lc-rs`: a faster ES256, behind the same [`SigningKey`](signatures::SigningKey).
+//! * `sqlite`: a journal in a SQLite database.
+//! * `tracing`: a span for each attempt, and events, without secrets.
 //! * `axum`: a router that serves the agent's own profile.
 //! * `rig`: the tools as those of rig's agents.
 

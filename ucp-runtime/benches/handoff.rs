@@ -8,7 +8,11 @@ use std::hint::black_box;
 use ucp_runtime::handoff::{Handoff, Resolve, View};
 use ucp_runtime::serde_json::{self, Value, json};
 use ucp_runtime::{Host, wire};
-use ucp_tests::golden::shopping_2026_04_08::Checkout;
+
+ucp_runtime::include_ucp! {
+    release: "2026-04-08",
+    operations: [checkout],
+}
 
 /// A checkout of the usual size: three lines, two handlers, an address, messages, an embedded binding.
 fn checkout() -> Value {
