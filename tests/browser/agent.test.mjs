@@ -3,7 +3,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { error, fillIn, look, prepare, quiet, say, Stage, until } from "./stage.mjs";
+import { error, fillIn, leave, look, prepare, quiet, say, Stage, until } from "./stage.mjs";
 
 let stage;
 before(async () => (stage = await Stage.set()));
@@ -131,7 +131,7 @@ test("the buyer finishes at the shop", async () => {
   assert.equal(await shop.evaluate(() => globalThis.opener), null);
   await shop.getByRole("button", { name: "Approve and buy" }).click();
   await shop.locator("#done").waitFor();
-  await shop.close();
+  await leave(shop);
   await until(page, "completed");
   await page.locator("article.order").waitFor();
   assert.deepEqual(page.complaints, []);
@@ -145,7 +145,7 @@ test("the buyer answers at the shop, and orders here", async () => {
   const [shop] = await Promise.all([page.context().waitForEvent("page"), link.click()]);
   await shop.getByRole("checkbox").check();
   await shop.getByRole("button", { name: "Confirm" }).click();
-  await shop.close();
+  await leave(shop);
   await until(page, "complete");
   await page.getByRole("button", { name: /^Place order/ }).click();
   await until(page, "completed");
@@ -198,7 +198,7 @@ test("the shop's checkout in a frame", async () => {
   await look(page, "embedded-link");
   const [opened] = await Promise.all([page.context().waitForEvent("page"), page.getByRole("button", { name: "Open it" }).click()]);
   assert.equal(opened.url(), `${stage.shop}/terms`);
-  await opened.close();
+  await leave(opened);
   await frame.getByRole("link", { name: "Privacy" }).click();
   await page.getByRole("dialog").waitFor();
   await page.keyboard.press("Escape");
@@ -272,8 +272,8 @@ test("a message that is not from the frame has no effect", async () => {
   assert.equal(await page.locator("#checkout iframe").count(), 1);
   assert.equal(requests, 0, "nothing was asked because of it");
   assert.equal((await stage.orders()).length, before);
-  await window.close();
-  await other.close();
+  await leave(window);
+  await leave(other);
   server.close();
 });
 

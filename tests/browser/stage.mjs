@@ -13,12 +13,16 @@ const root = new URL("../..", import.meta.url).pathname;
 const programs = resolve(root, process.env.CARGO_TARGET_DIR ?? "target", "debug");
 /** Where pictures go. */
 export const screens = process.env.SCREENS ?? join(root, "tests/browser/screens");
+/** What was started, which does not outlive the tests. */
+const children = new Set();
+process.once("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Starts a program and gives what its first line that matches says. */
 async function start(program, options, pattern) {
   const child = spawn(join(programs, program), options, { stdio: ["ignore", "pipe", "inherit"] });
-  const over = new Promise((resolve) => child.once("exit", resolve));
+  children.add(child);
+  const over = new Promise((resolve) => child.once("exit", resolve)).then(() => children.delete(child));
   for await (const line of createInterface({ input: child.stdout })) {
     const found = pattern.exec(line);
     if (found) return { child, over, said: found[1] };
@@ -43,7 +47,7 @@ export class Stage {
     stage.browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
       // The last one: a page that a test answers in the server's place may load what is on this machine.
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-features=LocalNetworkAccessChecks"],
+      args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-features=LocalNetworkAccessChecks"],
     });
     return stage;
   }
@@ -119,6 +123,12 @@ export async function quiet(page) {
 export async function fillIn(page, fields) {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
   await page.getByRole("button", { name: "Continue" }).click();
+}
+
+/** Closes a window. Chromium can lose the wish while a page is still loading. */
+export async function leave(window) {
+  await window.waitForLoadState();
+  await window.close();
 }
 
 /** Brings a gift card, which needs no parcel, to where only its order is to be placed. */
