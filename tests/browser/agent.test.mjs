@@ -251,9 +251,12 @@ test("a message that is not from the frame has no effect", async () => {
     delete headers["content-security-policy"];
     await route.fulfill({ response, headers });
   });
+  requests = 0;
   await page.reload();
   await page.frameLocator("#checkout iframe").getByRole("button", { name: "Approve and buy" }).waitFor();
   await quiet(page);
+  // One to show the checkout, and one because the shop's own page said `ec.start`.
+  while (requests < 2) await page.waitForTimeout(20);
   requests = 0;
   const [window] = await Promise.all([page.context().waitForEvent("page"), page.evaluate((url) => void open(url), evil)]);
   await window.waitForFunction(() => document.title === "sent");
